@@ -1,0 +1,1 @@
+//! libascendcl.so: the AscendCL runtime C interface on the software NPU

@@ -1,0 +1,1 @@
+//! What the C interfaces share: handle tables and the border that no panic crosses

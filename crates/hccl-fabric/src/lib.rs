@@ -1,0 +1,1 @@
+//! Rendezvous and links between the ranks of a communicator

@@ -1,0 +1,77 @@
+//! How many cores this process may use: its affinity mask, cut by a cgroup quota.
+
+use std::sync::OnceLock;
+
+/// Whole cores that this process may keep busy at once, at least one. Read once.
+pub fn allowance() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| {
+        let mask = rustix::thread::sched_getaffinity(None)
+            .map_or(1, |set| set.count() as usize)
+            .max(1);
+        match quota() {
+            Some(cores) => mask.min((cores.floor() as usize).max(1)),
+            None => mask,
+        }
+    })
+}
+
+/// Cores that the control group grants, if it limits them (version 2, then version 1).
+fn quota() -> Option<f64> {
+    if let Some(group) = own_group_v2() {
+        // A limit may stand at any level above ours.
+        let mut path =
+            std::path::PathBuf::from("/sys/fs/cgroup").join(group.trim_start_matches('/'));
+        let mut least: Option<f64> = None;
+        while path.starts_with("/sys/fs/cgroup") {
+            let text = std::fs::read_to_string(path.join("cpu.max")).unwrap_or_default();
+            if let Some(cores) = parse_cpu_max(&text) {
+                least = Some(least.map_or(cores, |l| l.min(cores)));
+            }
+            if !path.pop() {
+                break;
+            }
+        }
+        if least.is_some() {
+            return least;
+        }
+    }
+    let read = |name: &str| -> Option<f64> {
+        std::fs::read_to_string(format!("/sys/fs/cgroup/cpu/{name}"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    let (quota, period) = (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// Path of this process's group in the version 2 hierarchy.
+pub(crate) fn own_group_v2() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .map(str::to_owned)
+}
+
+fn parse_cpu_max(text: &str) -> Option<f64> {
+    let mut words = text.split_whitespace();
+    let quota: f64 = words.next()?.parse().ok()?;
+    let period: f64 = words.next()?.parse().ok()?;
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_max_forms() {
+        assert_eq!(parse_cpu_max("max 100000\n"), None);
+        assert_eq!(parse_cpu_max("50000 100000\n"), Some(0.5));
+        assert_eq!(parse_cpu_max("200000 100000"), Some(2.0));
+        assert_eq!(parse_cpu_max("rubbish"), None);
+        assert!(allowance() >= 1);
+    }
+}

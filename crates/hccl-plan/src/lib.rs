@@ -1,0 +1,1 @@
+//! Collective algorithms as data: plans, their generators and their checker

@@ -1,0 +1,1 @@
+//! Collective communication: communicators, operators, and the engine that runs plans

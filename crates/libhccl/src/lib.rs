@@ -1,0 +1,1 @@
+//! libhccl.so: the HCCL C interface on the engine
