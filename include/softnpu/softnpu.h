@@ -48,7 +48,8 @@ typedef struct softnpuTask {
 
 /**
  * Queues a task on a stream (NULL: the default stream of the current context).
- * On failure `release` is not called and the caller keeps `data`.
+ * The runtime takes `data` over: `release` is called exactly once, also when this call fails for
+ * any reason but a missing function or a structure of the wrong size (100000).
  */
 int32_t softnpuStreamSubmit(void *stream, const softnpuTask *task);
 
@@ -61,6 +62,7 @@ typedef struct softnpuMemory {
     uint64_t length;        /**< bytes of the arena */
     uint64_t allocation;    /**< offset in the arena of the allocation that holds the pointer */
     uint64_t allocated;     /**< bytes of that allocation */
+    uint64_t offset;        /**< offset of the pointer itself in the arena */
 } softnpuMemory;
 
 /** Tells which arena and allocation hold a pointer; 107000 when none does. */

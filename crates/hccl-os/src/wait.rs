@@ -42,13 +42,13 @@ impl Watch {
     }
 }
 
-/// Sleeps until one of the words differs from its seen value, somebody wakes one of them, `limit`
-/// passes, or [`SLEEP_MAX`] passes. Spurious returns are allowed; callers look again.
+/// Sleeps until one of the words differs from its seen value, somebody wakes one of them, or
+/// `limit` passes. Spurious returns are allowed; callers look again, and where a waker may die they
+/// keep `limit` at [`SLEEP_MAX`] or below.
 ///
 /// # Safety
 /// 1. Each word stays mapped until the call returns.
 pub unsafe fn sleep_on(watches: &[Watch], limit: Duration) {
-    let limit = limit.min(SLEEP_MAX);
     match watches {
         [] => std::thread::sleep(limit),
         // SAFETY: (1).

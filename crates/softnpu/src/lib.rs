@@ -1,1 +1,23 @@
-//! The software NPU: devices, memory arenas, streams and events on host cores and host memory
+//! The software NPU: devices, device memory, streams and events on host cores and host memory.
+//!
+//! Knows nothing of collectives, and nothing of C: `libascendcl.so` checks, converts and calls.
+//! The rules are those of the AscendCL runtime as its documentation states them.
+
+pub mod arena;
+mod background;
+pub mod config;
+pub mod context;
+pub mod copy;
+pub mod error;
+pub mod event;
+pub mod host_call;
+pub mod host_memory;
+pub mod log;
+pub mod messages;
+pub mod runtime;
+pub mod soc;
+pub mod stream;
+pub mod task;
+pub mod virtual_memory;
+
+pub use error::{NpuError, NpuResult, code};

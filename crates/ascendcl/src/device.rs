@@ -1,0 +1,397 @@
+//! Devices: which there are, which is used, and what they can do.
+
+use std::ffi::{c_char, c_int};
+
+use hccl_os::sync::{AtomicI64, AtomicU64, Ordering};
+use softnpu::context::{current, synchronize_device};
+use softnpu::runtime::runtime;
+use softnpu::{NpuError, NpuResult, code};
+
+use crate::border::{CONTEXTS, Out, STREAMS, acl, limit_ms};
+
+acl! {
+    /// Number of devices that this process sees.
+    fn aclrtGetDeviceCount(count: Out<u32>) {
+        count.check("count")?;
+        match runtime()?.devices().len() {
+            0 => {
+                let text = "No device is visible. ASCEND_RT_VISIBLE_DEVICES must list device ids \
+                            in ascending order, without repetition, separated by commas.";
+                Err(NpuError::new(code::RT_NO_DEVICE, "EE1001", text))
+            }
+            n => count.put("count", n as u32),
+        }
+    }
+}
+
+acl! {
+    /// Uses a device on the calling thread.
+    fn aclrtSetDevice(device: i32) {
+        runtime()?.set_device(device).map(drop)
+    }
+}
+
+/// Stale handles of what went with a device find nothing.
+fn sweep() {
+    STREAMS.retain(|stream| !stream.is_dead());
+    CONTEXTS.retain(|context| !context.is_dead());
+}
+
+acl! {
+    /// Gives the use of a device back; the last time ends it.
+    fn aclrtResetDevice(device: i32) {
+        if runtime()?.reset_device(device, false)? {
+            sweep();
+        }
+        Ok(())
+    }
+}
+
+acl! {
+    /// Ends the use of a device, however often it was set, without waiting for its tasks.
+    fn aclrtResetDeviceForce(device: i32) {
+        runtime()?.reset_device(device, true)?;
+        sweep();
+        Ok(())
+    }
+}
+
+acl! {
+    /// Device of the calling thread.
+    fn aclrtGetDevice(device: Out<i32>) {
+        device.check("deviceId")?;
+        device.put("deviceId", current()?.device() as i32)
+    }
+}
+
+acl! {
+    /// Where this program runs: on the host (1).
+    fn aclrtGetRunMode(mode: Out<c_int>) {
+        mode.put("runMode", 1)
+    }
+}
+
+acl! {
+    /// State of a device: always normal (0).
+    fn aclrtQueryDeviceStatus(device: i32, status: Out<c_int>) {
+        runtime()?.device_of(device)?;
+        status.put("deviceStatus", 0)
+    }
+}
+
+acl! {
+    /// Waits for all streams of the current device.
+    fn aclrtSynchronizeDevice() {
+        synchronize_device(None)
+    }
+}
+
+acl! {
+    /// As `aclrtSynchronizeDevice`, for at most `timeout` milliseconds.
+    fn aclrtSynchronizeDeviceWithTimeout(timeout: i32) {
+        synchronize_device(limit_ms("timeout", timeout)?)
+    }
+}
+
+acl! {
+    /// Stops what runs on a device and throws away what is queued.
+    fn aclrtDeviceTaskAbort(device: i32, _timeout: u32) {
+        let device = runtime()?.device_of(device)?;
+        for stream in device.streams() {
+            stream.abort(code::RT_DEVICE_TASK_ABORT);
+        }
+        for context in device.contexts() {
+            context.recover();
+        }
+        Ok(())
+    }
+}
+
+acl! {
+    /// Range of stream priorities: 7 is the least, 0 the greatest.
+    fn aclrtDeviceGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+        least.put_if_wanted(7);
+        greatest.put_if_wanted(0);
+        Ok(())
+    }
+}
+
+/// Name of the product, or NULL when the environment names one that does not exist.
+// SAFETY: the name is that of the interface that this library is.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtGetSocName() -> *const c_char {
+    use std::ffi::CString;
+    use std::sync::OnceLock;
+    static NAME: OnceLock<Option<CString>> = OnceLock::new();
+    let name = NAME.get_or_init(|| CString::new(runtime().ok()?.config().soc.name).ok());
+    match name {
+        Some(name) => name.as_ptr(),
+        None => {
+            // Leaves the reason as log line and message.
+            crate::border::call("aclrtGetSocName", || runtime().map(drop));
+            std::ptr::null()
+        }
+    }
+}
+
+fn as_signed(device: u32) -> i32 {
+    i32::try_from(device).unwrap_or(-1)
+}
+
+acl! {
+    /// One attribute of a device.
+    fn aclrtGetDeviceInfo(device: u32, attribute: c_int, value: Out<i64>) {
+        value.check("value")?;
+        let runtime = runtime()?;
+        let device = runtime.device_of(as_signed(device))?;
+        let soc = runtime.config().soc;
+        let answer = match attribute {
+            1 => i64::try_from(hccl_os::cpu::allowance()).unwrap_or(1),
+            101 | 102 => i64::from(soc.cube_cores),
+            201 => i64::from(soc.vector_cores),
+            301 => runtime.config().memory as i64,
+            302 => (soc.l2_mib << 20) as i64,
+            402 => i64::from(device.host()),
+            501 => 0,
+            601 => soc.family.architecture(),
+            other => return Err(NpuError::unsupported(format!("device attribute {other}"))),
+        };
+        value.put("value", answer)
+    }
+}
+
+acl! {
+    /// One capability of a device: cores (0 cube, 1 vector) or the size of its L2 cache (2).
+    fn aclGetDeviceCapability(device: u32, capability: c_int, value: Out<i64>) {
+        value.check("value")?;
+        let runtime = runtime()?;
+        runtime.device_of(as_signed(device))?;
+        let soc = runtime.config().soc;
+        let answer = match capability {
+            0 => i64::from(soc.cube_cores),
+            1 => i64::from(soc.vector_cores),
+            2 => (soc.l2_mib << 20) as i64,
+            other => return Err(NpuError::argument("deviceInfo", other, "0, 1 or 2")),
+        };
+        value.put("value", answer)
+    }
+}
+
+acl! {
+    /// Whether the product has a feature: infinities and NaN (0), bf16 (1), compilation (2).
+    fn aclGetCannAttribute(attribute: c_int, value: Out<i32>) {
+        value.check("value")?;
+        let answer = match attribute {
+            0 | 1 => i32::from(runtime()?.config().soc.family.has_inf_nan()),
+            2 => 1,
+            other => return Err(NpuError::argument("cannAttr", other, "0, 1 or 2")),
+        };
+        value.put("value", answer)
+    }
+}
+
+acl! {
+    /// The attributes that `aclGetCannAttribute` knows; the list is static.
+    fn aclGetCannAttributeList(list: Out<*const c_int>, count: Out<usize>) {
+        static LIST: [c_int; 3] = [0, 1, 2];
+        count.check("num")?;
+        list.put("cannAttrList", LIST.as_ptr())?;
+        count.put("num", LIST.len())
+    }
+}
+
+acl! {
+    /// What happens on overflow: saturation (0), infinities and NaN (1).
+    fn aclrtSetDeviceSatMode(mode: c_int) {
+        let context = current()?;
+        if !(0..=1).contains(&mode) {
+            return Err(NpuError::value("mode", mode, "0 (saturation) or 1 (INF/NaN)"));
+        }
+        let runtime = runtime()?;
+        runtime.device(context.device())?.saturation.store(mode, Ordering::Release);
+        if mode == 0 {
+            softnpu::log!(
+                Warning, "aclrtSetDeviceSatMode",
+                "the software NPU computes with infinities and NaN in both modes"
+            );
+        }
+        Ok(())
+    }
+}
+
+acl! {
+    /// What `aclrtSetDeviceSatMode` set.
+    fn aclrtGetDeviceSatMode(mode: Out<c_int>) {
+        let device = current()?.device();
+        mode.put("mode", runtime()?.device(device)?.saturation.load(Ordering::Acquire))
+    }
+}
+
+acl! {
+    /// Sixteen bytes that name a device of this host.
+    fn aclrtDeviceGetUuid(device: i32, uuid: Out<[u8; 16]>) {
+        let device = runtime()?.device_of(device)?;
+        let host = hccl_os::host::host_id()
+            .map_err(|error| NpuError::system(code::RT_INTERNAL_ERROR, "the host's id", &error))?;
+        let mut bytes = host.boot;
+        bytes[15] ^= device.host() as u8;
+        uuid.put("uuid", bytes)
+    }
+}
+
+acl! {
+    /// Number of this process outside of containers, as far as it can know it.
+    fn aclrtDeviceGetBareTgid(pid: Out<i32>) {
+        pid.put("pid", hccl_os::process::own_id() as i32)
+    }
+}
+
+fn pair(device: i32, peer: i32) -> NpuResult<()> {
+    let runtime = runtime()?;
+    runtime.device_of(device)?;
+    runtime.device_of(peer)?;
+    if device == peer {
+        return Err(NpuError::argument(
+            "peerDeviceId",
+            peer,
+            "another device than deviceId",
+        ));
+    }
+    Ok(())
+}
+
+acl! {
+    /// Whether a device can reach the memory of another: always.
+    fn aclrtDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) {
+        can.check("canAccessPeer")?;
+        pair(device, peer)?;
+        can.put("canAccessPeer", 1)
+    }
+}
+
+acl! {
+    /// Lets the current device reach the memory of another.
+    fn aclrtDeviceEnablePeerAccess(peer: i32, flags: u32) {
+        let device = current()?.device();
+        if flags != 0 {
+            let text = format!("Value {flags} for flags is invalid. Reason: it must be 0.");
+            return Err(NpuError::new(code::FEATURE_UNSUPPORTED, "EH0001", text));
+        }
+        pair(device as i32, peer)?;
+        runtime()?.device(device)?.peers.lock().insert(peer as u32);
+        Ok(())
+    }
+}
+
+acl! {
+    /// Takes `aclrtDeviceEnablePeerAccess` back.
+    fn aclrtDeviceDisablePeerAccess(peer: i32) {
+        let device = current()?.device();
+        pair(device as i32, peer)?;
+        runtime()?.device(device)?.peers.lock().remove(&(peer as u32));
+        Ok(())
+    }
+}
+
+acl! {
+    /// Whether a device was allowed to reach the memory of another.
+    fn aclrtDevicePeerAccessStatus(device: i32, peer: i32, status: Out<i32>) {
+        pair(device, peer)?;
+        let enabled = runtime()?.device_of(device)?.peers.lock().contains(&(peer as u32));
+        status.put("status", enabled.into())
+    }
+}
+
+/// Ids before the list of visible devices, from ids after it.
+fn to_host(user: i32) -> NpuResult<i32> {
+    Ok(runtime()?.device_of(user)?.host() as i32)
+}
+
+/// Ids after the list of visible devices, from ids before it.
+fn to_user(host: i32) -> NpuResult<i32> {
+    let runtime = runtime()?;
+    let found = runtime
+        .devices()
+        .iter()
+        .find(|device| i64::from(device.host()) == i64::from(host));
+    found.map(|device| device.user() as i32).ok_or_else(|| {
+        let visible = format!("one of {:?}", runtime.config().visible);
+        NpuError {
+            code: code::RT_INVALID_DEVICEID,
+            ..NpuError::value("deviceId", host, &visible)
+        }
+    })
+}
+
+acl! {
+    /// User id of a physical device.
+    fn aclrtGetUserDevIdByPhyDevId(physical: i32, user: Out<i32>) {
+        user.put("userDevId", to_user(physical)?)
+    }
+}
+
+acl! {
+    /// Physical id of a user's device.
+    fn aclrtGetPhyDevIdByUserDevId(user: i32, physical: Out<i32>) {
+        physical.put("phyDevId", to_host(user)?)
+    }
+}
+
+acl! {
+    /// User id of a logic device (an id before the list of visible devices).
+    fn aclrtGetUserDevIdByLogicDevId(logic: i32, user: Out<i32>) {
+        user.put("userDevId", to_user(logic)?)
+    }
+}
+
+acl! {
+    /// Logic id of a user's device.
+    fn aclrtGetLogicDevIdByUserDevId(user: i32, logic: Out<i32>) {
+        logic.put("logicDevId", to_host(user)?)
+    }
+}
+
+/// Longest time an operator may take, microseconds; kept and reported, operators do not hang.
+static EXECUTE_LIMIT_US: AtomicU64 = AtomicU64::new(1_091_000_000);
+/// Longest time a wait for an event may take, seconds; 0 for ever.
+pub(crate) static WAIT_LIMIT_S: AtomicI64 = AtomicI64::new(0);
+
+acl! {
+    /// Sets how long an operator may take, in seconds (0: as long as can be).
+    fn aclrtSetOpExecuteTimeOut(seconds: u32) {
+        EXECUTE_LIMIT_US.store(u64::from(seconds) * 1_000_000, Ordering::Release);
+        Ok(())
+    }
+}
+
+acl! {
+    /// As above in microseconds; tells the time that was set.
+    fn aclrtSetOpExecuteTimeOutV2(microseconds: u64, actual: Out<u64>) {
+        EXECUTE_LIMIT_US.store(microseconds, Ordering::Release);
+        actual.put_if_wanted(microseconds);
+        Ok(())
+    }
+}
+
+acl! {
+    /// Step of operator time-outs: a microsecond.
+    fn aclrtGetOpTimeOutInterval(interval: Out<u64>) {
+        interval.put("interval", 1)
+    }
+}
+
+acl! {
+    /// How long an operator may take, in milliseconds.
+    fn aclrtGetOpExecuteTimeout(milliseconds: Out<u32>) {
+        let limit = EXECUTE_LIMIT_US.load(Ordering::Acquire) / 1000;
+        milliseconds.put("timeoutMs", u32::try_from(limit).unwrap_or(u32::MAX))
+    }
+}
+
+acl! {
+    /// Sets how long a stream waits for an event, in seconds (0: for ever).
+    fn aclrtSetOpWaitTimeout(seconds: u32) {
+        WAIT_LIMIT_S.store(i64::from(seconds), Ordering::Release);
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! What this `libascendcl.so` offers beyond the public interface; see `include/softnpu/softnpu.h`.
+
+use std::ffi::{c_int, c_void};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::sync::Arc;
+
+use hccl_os::sync::AtomicU32;
+use hccl_os::wait::{Scope, Watch};
+use softnpu::arena::Arena;
+use softnpu::log::{Level, write};
+use softnpu::messages::{Message, push};
+use softnpu::runtime::runtime;
+use softnpu::stream::softnpuPendingTasks;
+use softnpu::task::{Poll, PollTask, Work};
+use softnpu::{NpuError, NpuResult};
+
+use crate::border::{In, Out, StreamHandle, Text, acl};
+
+/// Keeps the counter in the library: nothing here reads it, programs do.
+#[used]
+static KEEP: &hccl_os::sync::AtomicU64 = &softnpuPendingTasks;
+
+/// `softnpuWake`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Wake {
+    word: *const AtomicU32,
+    seen: u32,
+    shared: u32,
+    spin: u32,
+    reserved: u32,
+}
+const _: () = assert!(size_of::<Wake>() == 24);
+
+/// `softnpuTask`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Task {
+    size: usize,
+    name: Text,
+    data: *mut c_void,
+    poll: Option<unsafe extern "C" fn(*mut c_void, u32, *mut Wake) -> i32>,
+    release: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+const _: () = assert!(size_of::<Task>() == 40);
+
+const POLL_DONE: i32 = 0;
+const POLL_PROGRESS: i32 = -1;
+const POLL_PENDING: i32 = -2;
+
+struct ForeignTask {
+    name: String,
+    data: *mut c_void,
+    poll: unsafe extern "C" fn(*mut c_void, u32, *mut Wake) -> i32,
+    release: unsafe extern "C" fn(*mut c_void),
+}
+
+// SAFETY: the interface says that the functions are called from any thread, one at a time.
+unsafe impl Send for ForeignTask {}
+
+impl PollTask for ForeignTask {
+    fn poll(&mut self, arm: bool) -> Poll {
+        let mut wake = Wake {
+            word: std::ptr::null(),
+            seen: 0,
+            shared: 0,
+            spin: 0,
+            reserved: 0,
+        };
+        // SAFETY: the function came with this data and has not been released.
+        match unsafe { (self.poll)(self.data, arm.into(), &raw mut wake) } {
+            POLL_DONE => Poll::Done,
+            POLL_PROGRESS => Poll::Progress,
+            POLL_PENDING => {
+                let scope = if wake.shared == 0 {
+                    Scope::Private
+                } else {
+                    Scope::Shared
+                };
+                let watch = (!wake.word.is_null()).then_some(Watch {
+                    word: wake.word,
+                    seen: wake.seen,
+                    scope,
+                });
+                Poll::Pending {
+                    watch,
+                    spin: wake.spin != 0,
+                }
+            }
+            code => Poll::Failed(code),
+        }
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for ForeignTask {
+    fn drop(&mut self) {
+        // SAFETY: called once, after the last poll.
+        unsafe { (self.release)(self.data) };
+    }
+}
+
+acl! {
+    /// Queues a task on a stream.
+    fn softnpuStreamSubmit(stream: StreamHandle, task: In<Task>) {
+        let task = task.get("task")?;
+        if task.size < size_of::<Task>() {
+            let allowed = format!("at least {}", size_of::<Task>());
+            return Err(NpuError::argument("task.size", task.size, &allowed));
+        }
+        let (Some(poll), Some(release)) = (task.poll, task.release) else {
+            return Err(NpuError::null("task.poll and task.release"));
+        };
+        // From here on the task is ours, and is released whatever happens.
+        let name = task.name.get().unwrap_or_default();
+        let work = ForeignTask { name, data: task.data, poll, release };
+        let stream = stream.get()?;
+        stream.submit(Work::Poll(Box::new(work)))
+    }
+}
+
+/// `softnpuMemory`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Memory {
+    size: usize,
+    device: i32,
+    fd: c_int,
+    base: *mut u8,
+    length: u64,
+    allocation: u64,
+    allocated: u64,
+    offset: u64,
+}
+const _: () = assert!(size_of::<Memory>() == 56);
+
+fn describe(device: u32, arena: &Arc<Arena>) -> Memory {
+    let segment = arena.segment();
+    Memory {
+        size: size_of::<Memory>(),
+        device: device as i32,
+        fd: segment.as_fd().as_raw_fd(),
+        base: segment.base(),
+        length: segment.len() as u64,
+        allocation: 0,
+        allocated: 0,
+        offset: 0,
+    }
+}
+
+/// Refuses a caller whose structure is shorter than ours.
+fn check_size(out: Out<Memory>, given: In<usize>) -> NpuResult<()> {
+    out.check("memory")?;
+    let size = given.get("memory")?;
+    if size < size_of::<Memory>() {
+        let allowed = format!("at least {}", size_of::<Memory>());
+        return Err(NpuError::argument("memory.size", size, &allowed));
+    }
+    Ok(())
+}
+
+acl! {
+    /// Tells where a device pointer lives.
+    fn softnpuMemoryOf(pointer: *const c_void, memory: Out<Memory>) {
+        check_size(memory, memory.as_size())?;
+        let found = runtime()?.locate(pointer.cast()).ok_or_else(|| {
+            NpuError::value("pointer", format!("{pointer:p}"), "an address in device memory")
+        })?;
+        let block = found.block.ok_or_else(|| {
+            NpuError::value("pointer", format!("{pointer:p}"), "an address in a live allocation")
+        })?;
+        let described = describe(found.device, &found.arena);
+        memory.put("memory", Memory {
+            allocation: block.offset,
+            allocated: block.len,
+            offset: found.offset,
+            ..described
+        })
+    }
+}
+
+acl! {
+    /// Tells the arena of a device.
+    fn softnpuDeviceArena(device: i32, memory: Out<Memory>) {
+        check_size(memory, memory.as_size())?;
+        let runtime = runtime()?;
+        let device = runtime.device_of(device)?;
+        let arena = runtime.arena_of(device)?;
+        memory.put("memory", describe(device.user(), &arena))
+    }
+}
+
+acl! {
+    /// Device of a stream.
+    fn softnpuStreamDevice(stream: StreamHandle, device: Out<i32>) {
+        device.check("device")?;
+        device.put("device", stream.get()?.device() as i32)
+    }
+}
+
+/// Adds a message to the calling thread's.
+// SAFETY: the name is this project's own.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub extern "C" fn softnpuReportError(
+    code: Text,
+    title: Text,
+    message: Text,
+    cause: Text,
+    solution: Text,
+) {
+    let [code, title, message, cause, solution] =
+        [code, title, message, cause, solution].map(|text| text.get().unwrap_or_default());
+    push(Message::new(&code, &title, &message, &cause, &solution));
+}
+
+/// Writes a log line of a module.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub extern "C" fn softnpuLog(
+    module: Text,
+    level: i32,
+    file: Text,
+    line: u32,
+    function: Text,
+    message: Text,
+) {
+    let Some(level) = Level::from_number(level) else {
+        return;
+    };
+    let [module, file, function, message] =
+        [module, file, function, message].map(|text| text.get().unwrap_or_default());
+    write(level, &module, &file, line, &function, &message);
+}

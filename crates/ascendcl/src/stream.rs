@@ -1,0 +1,177 @@
+//! Streams.
+
+use std::ffi::{c_int, c_void};
+
+use hccl_os::sync::Ordering;
+use softnpu::context::{current, destroy_stream};
+use softnpu::runtime::runtime;
+use softnpu::{NpuError, NpuResult, code};
+
+use crate::border::{Out, STREAMS, StreamHandle, acl, handle, limit_ms};
+
+/// Flag of streams that only the device uses; it stands alone.
+const DEVICE_USE_ONLY: u32 = 0x20;
+/// Flags that exist; others are ignored.
+const KNOWN_FLAGS: u32 = 0x3f;
+
+fn create(out: Out<*mut c_void>, priority: u32, flags: u32) -> NpuResult<()> {
+    out.check("stream")?;
+    let flags = flags & KNOWN_FLAGS;
+    if flags & DEVICE_USE_ONLY != 0 && flags != DEVICE_USE_ONLY {
+        let given = format!("{flags:#x}");
+        return Err(NpuError::value(
+            "flag",
+            given,
+            "ACL_STREAM_DEVICE_USE_ONLY without others",
+        ));
+    }
+    let stream = current()?.create_stream(priority.min(7), flags)?;
+    out.put("stream", handle(&STREAMS, stream, "stream")?)
+}
+
+acl! {
+    /// Makes a stream in the current context.
+    fn aclrtCreateStream(stream: Out<*mut c_void>) {
+        create(stream, 0, 0)
+    }
+}
+
+acl! {
+    /// Makes a stream with a priority (0 greatest to 7 least) and flags.
+    fn aclrtCreateStreamWithConfig(stream: Out<*mut c_void>, priority: u32, flags: u32) {
+        create(stream, priority, flags)
+    }
+}
+
+fn destroy(given: StreamHandle, wait: bool) -> NpuResult<()> {
+    let stream = given.named()?;
+    if stream
+        .context()
+        .and_then(|c| c.default_stream().ok())
+        .is_some_and(|default| std::sync::Arc::ptr_eq(&default, &stream))
+    {
+        return Err(NpuError::value(
+            "stream",
+            "the default stream",
+            "a stream made by a call",
+        ));
+    }
+    let result = if wait {
+        stream.synchronize(None)
+    } else {
+        Ok(())
+    };
+    STREAMS.remove(given.0);
+    destroy_stream(&stream);
+    result
+}
+
+acl! {
+    /// Ends a stream after its tasks.
+    fn aclrtDestroyStream(stream: StreamHandle) {
+        destroy(stream, true)
+    }
+}
+
+acl! {
+    /// Ends a stream at once; tasks that wait are thrown away.
+    fn aclrtDestroyStreamForce(stream: StreamHandle) {
+        destroy(stream, false)
+    }
+}
+
+acl! {
+    /// Waits for a stream.
+    fn aclrtSynchronizeStream(stream: StreamHandle) {
+        stream.get()?.synchronize(None)
+    }
+}
+
+acl! {
+    /// Waits for a stream, at most `timeout` milliseconds.
+    fn aclrtSynchronizeStreamWithTimeout(stream: StreamHandle, timeout: i32) {
+        let limit = limit_ms("timeout", timeout)?;
+        stream.get()?.synchronize(limit)
+    }
+}
+
+acl! {
+    /// Whether a stream has done all that was queued: 0 yes, 1 no.
+    fn aclrtStreamQuery(stream: StreamHandle, status: Out<c_int>) {
+        status.check("status")?;
+        status.put("status", i32::from(!stream.get()?.is_idle()))
+    }
+}
+
+acl! {
+    /// Stops a stream's running task and throws away what is queued; waiters get 107023.
+    fn aclrtStreamAbort(stream: StreamHandle) {
+        stream.named()?.abort(code::RT_STREAM_ABORT);
+        Ok(())
+    }
+}
+
+acl! {
+    /// Number of a stream on its device.
+    fn aclrtStreamGetId(stream: StreamHandle, id: Out<i32>) {
+        id.check("streamId")?;
+        id.put("streamId", stream.get()?.id() as i32)
+    }
+}
+
+acl! {
+    /// Priority of a stream.
+    fn aclrtStreamGetPriority(stream: StreamHandle, priority: Out<u32>) {
+        priority.check("priority")?;
+        priority.put("priority", stream.get()?.priority())
+    }
+}
+
+acl! {
+    /// Flags of a stream.
+    fn aclrtStreamGetFlags(stream: StreamHandle, flags: Out<u32>) {
+        flags.check("flags")?;
+        flags.put("flags", stream.get()?.flags())
+    }
+}
+
+acl! {
+    /// Streams that the current device can still make.
+    fn aclrtGetStreamAvailableNum(count: Out<u32>) {
+        count.check("streamCount")?;
+        let device = current()?.device();
+        count.put("streamCount", runtime()?.device(device)?.streams_left() as u32)
+    }
+}
+
+acl! {
+    /// Whether a failed task stops all streams of the context (1) or only itself (0).
+    fn aclrtSetStreamFailureMode(stream: StreamHandle, mode: u64) {
+        let stream = stream.get()?;
+        if mode > 1 {
+            return Err(NpuError::value("mode", mode, "0 (continue) or 1 (stop)"));
+        }
+        let context = stream.context().ok_or_else(NpuError::no_context)?;
+        context.set_stop_on_failure(mode == 1)
+    }
+}
+
+acl! {
+    /// Switches overflow detection of later tasks. Kept; the software NPU detects none.
+    fn aclrtSetStreamOverflowSwitch(stream: StreamHandle, on: u32) {
+        let stream = stream.get()?;
+        if on > 1 {
+            return Err(NpuError::argument("flag", on, "0 or 1"));
+        }
+        stream.overflow_switch().store(on == 1, Ordering::Release);
+        Ok(())
+    }
+}
+
+acl! {
+    /// What `aclrtSetStreamOverflowSwitch` set.
+    fn aclrtGetStreamOverflowSwitch(stream: StreamHandle, on: Out<u32>) {
+        on.check("flag")?;
+        on.put("flag", stream.get()?.overflow_switch().load(Ordering::Acquire).into())
+    }
+}

@@ -1,0 +1,381 @@
+//! Descriptions of tensors, buffers and attributes, as operators take them. They only hold what
+//! they are told; nothing here touches device memory.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use hccl_abi::Table;
+use parking_lot::Mutex;
+use softnpu::{NpuError, NpuResult};
+
+use crate::border::{In, Out, Text, acl, call, handle};
+
+/// What a tensor descriptor holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Tensor {
+    data_type: c_int,
+    format: c_int,
+    shape: Vec<i64>,
+    storage_format: c_int,
+    storage_shape: Vec<i64>,
+    placement: c_int,
+    name: String,
+}
+
+static TENSORS: Table<Mutex<Tensor>> = Table::new(0x15);
+static BUFFERS: Table<Buffer> = Table::new(0x16);
+static ATTRIBUTES: Table<Mutex<Vec<(String, Attribute)>>> = Table::new(0x17);
+
+/// An address and a size, as the caller gave them.
+struct Buffer {
+    address: usize,
+    size: usize,
+}
+
+/// Value of an operator's attribute.
+#[derive(Clone, Debug, PartialEq)]
+enum Attribute {
+    Bool(bool),
+    Int(i64),
+    Float(f32),
+    Text(String),
+    DataType(c_int),
+    Bools(Vec<u8>),
+    Ints(Vec<i64>),
+    Floats(Vec<f32>),
+    IntLists(Vec<Vec<i64>>),
+}
+
+fn tensor(given: *const c_void) -> NpuResult<Arc<Mutex<Tensor>>> {
+    if given.is_null() {
+        return Err(NpuError::null("desc"));
+    }
+    TENSORS
+        .get(given)
+        .ok_or_else(|| NpuError::handle("tensor descriptor", given))
+}
+
+/// A handle, or NULL with a message for the caller.
+fn or_null(name: &'static str, make: impl FnOnce() -> NpuResult<*mut c_void>) -> *mut c_void {
+    let mut made = std::ptr::null_mut();
+    call(name, || {
+        made = make()?;
+        Ok(())
+    });
+    made
+}
+
+fn dims(count: c_int, list: In<i64>) -> NpuResult<Vec<i64>> {
+    let count =
+        usize::try_from(count).map_err(|_| NpuError::argument("numDims", count, "0 or more"))?;
+    let list = list.list(count);
+    if list.len() != count {
+        return Err(NpuError::null("dims"));
+    }
+    Ok(list)
+}
+
+/// Makes a tensor descriptor.
+///
+/// # Safety
+/// 1. `shape` is NULL or readable for `count` numbers.
+// SAFETY: the name is that of the interface that this library is.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub unsafe extern "C" fn aclCreateTensorDesc(
+    data_type: c_int,
+    count: c_int,
+    shape: In<i64>,
+    format: c_int,
+) -> *mut c_void {
+    or_null("aclCreateTensorDesc", || {
+        let shape = dims(count, shape)?;
+        let made = Tensor {
+            data_type,
+            format,
+            storage_shape: shape.clone(),
+            shape,
+            storage_format: format,
+            placement: 0,
+            name: String::new(),
+        };
+        handle(&TENSORS, Arc::new(Mutex::new(made)), "tensor descriptor")
+    })
+}
+
+/// Ends a tensor descriptor.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclDestroyTensorDesc(desc: *const c_void) {
+    if !desc.is_null() && TENSORS.remove(desc).is_none() {
+        call("aclDestroyTensorDesc", || {
+            Err(NpuError::handle("tensor descriptor", desc))
+        });
+    }
+}
+
+/// What a getter reads, or a value for "unknown" with a message.
+fn read<T>(name: &'static str, desc: *const c_void, unknown: T, get: impl Fn(&Tensor) -> T) -> T {
+    let mut answer = unknown;
+    call(name, || {
+        answer = get(&tensor(desc)?.lock());
+        Ok(())
+    });
+    answer
+}
+
+/// Data type of a descriptor; -1 for none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescType(desc: *const c_void) -> c_int {
+    read("aclGetTensorDescType", desc, -1, |tensor| tensor.data_type)
+}
+
+/// Format of a descriptor; -1 for none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescFormat(desc: *const c_void) -> c_int {
+    read("aclGetTensorDescFormat", desc, -1, |tensor| tensor.format)
+}
+
+/// Number of dimensions of a descriptor; 0 for none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescNumDims(desc: *const c_void) -> usize {
+    read("aclGetTensorDescNumDims", desc, 0, |tensor| {
+        tensor.shape.len()
+    })
+}
+
+/// Number of elements of a descriptor; 0 for none or where it is not known.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescElementCount(desc: *const c_void) -> usize {
+    read("aclGetTensorDescElementCount", desc, 0, elements)
+}
+
+/// Bytes of a descriptor's tensor; 0 for none or where it is not known.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescSize(desc: *const c_void) -> usize {
+    read("aclGetTensorDescSize", desc, 0, |tensor| {
+        elements(tensor).saturating_mul(crate::version::aclDataTypeSize(tensor.data_type))
+    })
+}
+
+fn elements(tensor: &Tensor) -> usize {
+    let count = tensor.shape.iter().try_fold(1usize, |count, &dim| {
+        count.checked_mul(usize::try_from(dim).ok()?)
+    });
+    count.unwrap_or(0)
+}
+
+acl! {
+    /// One dimension of a descriptor.
+    fn aclGetTensorDescDimV2(desc: *const c_void, index: usize, size: Out<i64>) {
+        size.check("dimSize")?;
+        let tensor = tensor(desc)?;
+        let tensor = tensor.lock();
+        let dim = tensor.shape.get(index).copied().ok_or_else(|| {
+            let allowed = format!("less than the number of dimensions, {}", tensor.shape.len());
+            NpuError::argument("index", index, &allowed)
+        })?;
+        size.put("dimSize", dim)
+    }
+}
+
+acl! {
+    /// Sets the format in which the tensor is stored.
+    fn aclSetTensorFormat(desc: *mut c_void, format: c_int) {
+        tensor(desc)?.lock().storage_format = format;
+        Ok(())
+    }
+}
+
+acl! {
+    /// Sets the shape in which the tensor is stored.
+    fn aclSetTensorShape(desc: *mut c_void, count: c_int, shape: In<i64>) {
+        let shape = dims(count, shape)?;
+        tensor(desc)?.lock().storage_shape = shape;
+        Ok(())
+    }
+}
+
+acl! {
+    /// Says where the tensor is: on the device (0) or on the host (1, 2).
+    fn aclSetTensorPlaceMent(desc: *mut c_void, placement: c_int) {
+        if !(0..=2).contains(&placement) {
+            return Err(NpuError::argument("memType", placement, "0, 1 or 2"));
+        }
+        tensor(desc)?.lock().placement = placement;
+        Ok(())
+    }
+}
+
+/// Names a descriptor.
+// SAFETY: the name is that of the interface that this library is.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub extern "C" fn aclSetTensorDescName(desc: *mut c_void, name: Text) {
+    call("aclSetTensorDescName", || {
+        tensor(desc)?.lock().name = name.get().unwrap_or_default();
+        Ok(())
+    });
+}
+
+/// Makes a description of a buffer; the memory stays the caller's.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclCreateDataBuffer(data: *mut c_void, size: usize) -> *mut c_void {
+    or_null("aclCreateDataBuffer", || {
+        handle(
+            &BUFFERS,
+            Arc::new(Buffer {
+                address: data as usize,
+                size,
+            }),
+            "data buffer",
+        )
+    })
+}
+
+acl! {
+    /// Ends a description of a buffer.
+    fn aclDestroyDataBuffer(buffer: *const c_void) {
+        if buffer.is_null() {
+            return Err(NpuError::null("dataBuffer"));
+        }
+        BUFFERS.remove(buffer).map(drop).ok_or_else(|| NpuError::handle("data buffer", buffer))
+    }
+}
+
+/// Address of a buffer; NULL for none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetDataBufferAddr(buffer: *const c_void) -> *mut c_void {
+    BUFFERS.get(buffer).map_or(0, |buffer| buffer.address) as *mut c_void
+}
+
+/// Bytes of a buffer; 0 for none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetDataBufferSizeV2(buffer: *const c_void) -> usize {
+    BUFFERS.get(buffer).map_or(0, |buffer| buffer.size)
+}
+
+/// Makes an empty set of attributes.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclopCreateAttr() -> *mut c_void {
+    or_null("aclopCreateAttr", || {
+        handle(&ATTRIBUTES, Arc::default(), "attribute set")
+    })
+}
+
+/// Ends a set of attributes.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclopDestroyAttr(attributes: *const c_void) {
+    if !attributes.is_null() && ATTRIBUTES.remove(attributes).is_none() {
+        call("aclopDestroyAttr", || {
+            Err(NpuError::handle("attribute set", attributes))
+        });
+    }
+}
+
+fn set(attributes: *mut c_void, name: Text, value: Attribute) -> NpuResult<()> {
+    if attributes.is_null() {
+        return Err(NpuError::null("attr"));
+    }
+    let set = ATTRIBUTES.get(attributes);
+    let set = set.ok_or_else(|| NpuError::handle("attribute set", attributes))?;
+    let name = name.get().ok_or_else(|| NpuError::null("attrName"))?;
+    let mut set = set.lock();
+    set.retain(|(other, _)| *other != name);
+    set.push((name, value));
+    Ok(())
+}
+
+fn list<T: Copy>(count: c_int, values: In<T>) -> NpuResult<Vec<T>> {
+    let count =
+        usize::try_from(count).map_err(|_| NpuError::argument("numValues", count, "0 or more"))?;
+    let list = values.list(count);
+    if list.len() != count {
+        return Err(NpuError::null("values"));
+    }
+    Ok(list)
+}
+
+acl! {
+    /// Sets a truth value.
+    fn aclopSetAttrBool(attributes: *mut c_void, name: Text, value: u8) {
+        set(attributes, name, Attribute::Bool(value != 0))
+    }
+}
+
+acl! {
+    /// Sets a number.
+    fn aclopSetAttrInt(attributes: *mut c_void, name: Text, value: i64) {
+        set(attributes, name, Attribute::Int(value))
+    }
+}
+
+acl! {
+    /// Sets a number with a fraction.
+    fn aclopSetAttrFloat(attributes: *mut c_void, name: Text, value: f32) {
+        set(attributes, name, Attribute::Float(value))
+    }
+}
+
+acl! {
+    /// Sets a text.
+    fn aclopSetAttrString(attributes: *mut c_void, name: Text, value: Text) {
+        let value = value.get().ok_or_else(|| NpuError::null("attrValue"))?;
+        set(attributes, name, Attribute::Text(value))
+    }
+}
+
+acl! {
+    /// Sets a data type.
+    fn aclopSetAttrDataType(attributes: *mut c_void, name: Text, value: c_int) {
+        set(attributes, name, Attribute::DataType(value))
+    }
+}
+
+acl! {
+    /// Sets a list of truth values.
+    fn aclopSetAttrListBool(attributes: *mut c_void, name: Text, count: c_int, values: In<u8>) {
+        set(attributes, name, Attribute::Bools(list(count, values)?))
+    }
+}
+
+acl! {
+    /// Sets a list of numbers.
+    fn aclopSetAttrListInt(attributes: *mut c_void, name: Text, count: c_int, values: In<i64>) {
+        set(attributes, name, Attribute::Ints(list(count, values)?))
+    }
+}
+
+acl! {
+    /// Sets a list of numbers with fractions.
+    fn aclopSetAttrListFloat(attributes: *mut c_void, name: Text, count: c_int, values: In<f32>) {
+        set(attributes, name, Attribute::Floats(list(count, values)?))
+    }
+}
+
+acl! {
+    /// Sets a list of lists of numbers.
+    fn aclopSetAttrListListInt(
+        attributes: *mut c_void,
+        name: Text,
+        count: c_int,
+        counts: In<c_int>,
+        values: In<In<i64>>,
+    ) {
+        let counts = list(count, counts)?;
+        let values = list(count, values)?;
+        let lists: NpuResult<Vec<_>> =
+            counts.into_iter().zip(values).map(|(count, values)| list(count, values)).collect();
+        set(attributes, name, Attribute::IntLists(lists?))
+    }
+}

@@ -1,0 +1,156 @@
+//! Choice of a kernel: data type, operator and instruction set bound to one loop.
+
+use std::fmt;
+
+#[cfg(target_arch = "x86_64")]
+use crate::arch::{Avx2, Avx512};
+use crate::arch::{Kernel, Portable, Shell};
+use crate::element::{Bf16, Element, F16};
+use crate::operator::{Max, Min, Prod, Sum};
+use crate::{DataType, Isa, ReduceOp};
+
+/// A reduction kernel bound to one data type, operator and instruction set.
+#[derive(Clone, Copy)]
+pub struct Reducer {
+    kernel: Kernel,
+    data_type: DataType,
+    op: ReduceOp,
+    isa: Isa,
+}
+
+impl Reducer {
+    /// The kernel for the preferred instruction set of this CPU.
+    ///
+    /// `None` where the data type can only be moved: 128-bit integers and the 8-bit floats.
+    pub fn new(data_type: DataType, op: ReduceOp) -> Option<Reducer> {
+        Self::with_isa(data_type, op, Isa::best())
+    }
+
+    /// The kernel for one instruction set, for tests and benches that force a variant.
+    ///
+    /// `None` if the CPU lacks the instruction set, or where [`Reducer::new`] gives `None`.
+    pub fn with_isa(data_type: DataType, op: ReduceOp, isa: Isa) -> Option<Reducer> {
+        if !isa.available() {
+            return None;
+        }
+        let kernel = match isa {
+            Isa::Portable | Isa::Neon => by_type::<Portable>(data_type, op),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => by_type::<Avx2>(data_type, op),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => by_type::<Avx512>(data_type, op),
+            #[cfg(not(target_arch = "x86_64"))]
+            Isa::Avx2 | Isa::Avx512 => None,
+        }?;
+        Some(Reducer {
+            kernel,
+            data_type,
+            op,
+            isa,
+        })
+    }
+
+    /// Data type this kernel reduces.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// Operator this kernel applies.
+    pub fn op(&self) -> ReduceOp {
+        self.op
+    }
+
+    /// Instruction set this kernel is compiled for.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Reduces `len` elements: element `i` of every target becomes `((s0 op s1) op s2) op ...`,
+    /// with `sk` the element `i` of source `k`.
+    ///
+    /// The result is the same bits on every instruction set and wherever `i` lies:
+    ///
+    /// - Integers wrap.
+    /// - Floats are rounded once for each operation; the 16-bit ones are accumulated in `f32` and
+    ///   rounded once at the end. Always to nearest, ties to even; subnormals are kept.
+    /// - `max` and `min` are NaN if any source is, and order -0 below +0.
+    /// - A float that is NaN comes out as the positive quiet one without payload.
+    /// - A single source is copied, bit for bit.
+    ///
+    /// Sources are read a block at a time, all of them before any target of that block is written.
+    ///
+    /// # Panics
+    /// If there is no source.
+    ///
+    /// ```
+    /// use hccl_kernels::{DataType, ReduceOp, Reducer};
+    ///
+    /// let (mut a, b) = ([1.0f32, 2.0, 3.0], [10.0f32, 20.0, 30.0]);
+    /// let sum = Reducer::new(DataType::F32, ReduceOp::Sum).unwrap();
+    /// let target = a.as_mut_ptr().cast::<u8>();
+    /// // SAFETY: two live arrays of three elements; the target is exactly the first source.
+    /// unsafe { sum.run(&[target], &[target, b.as_ptr().cast()], 3) };
+    /// assert_eq!(a, [11.0, 22.0, 33.0]);
+    /// ```
+    ///
+    /// # Safety
+    /// 1. Every source is valid for reads, and every target for writes, of `len` elements.
+    /// 2. All pointers are aligned to the element size, even if `len` is 0.
+    /// 3. A target is exactly a source, or exactly another target, or overlaps none of the others.
+    /// 4. Until return no other thread or process writes to the sources or touches the targets.
+    /// 5. The thread has the default floating-point environment: rounding to nearest, subnormals
+    ///    kept.
+    pub unsafe fn run(&self, targets: &[*mut u8], sources: &[*const u8], len: usize) {
+        assert!(!sources.is_empty(), "a reduction needs a source");
+        debug_assert!(
+            targets
+                .iter()
+                .map(|t| t.addr())
+                .chain(sources.iter().map(|s| s.addr()))
+                .all(|address| address.is_multiple_of(self.data_type.size())),
+            "a pointer is not aligned to {}",
+            self.data_type
+        );
+        // SAFETY: the demands above; `with_isa` has checked the instruction set.
+        unsafe { (self.kernel)(targets, sources, len) }
+    }
+}
+
+impl fmt::Debug for Reducer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reducer({} {} {})", self.data_type, self.op, self.isa)
+    }
+}
+
+// A group has 64 bytes of accumulators: one AVX-512 register, and few enough of the smaller ones
+// that the compiler keeps the whole group in registers.
+fn by_type<S: Shell>(data_type: DataType, op: ReduceOp) -> Option<Kernel> {
+    Some(match data_type {
+        DataType::I8 => by_op::<S, i8, 64>(op),
+        DataType::U8 => by_op::<S, u8, 64>(op),
+        DataType::I16 => by_op::<S, i16, 32>(op),
+        DataType::U16 => by_op::<S, u16, 32>(op),
+        DataType::I32 => by_op::<S, i32, 16>(op),
+        DataType::U32 => by_op::<S, u32, 16>(op),
+        DataType::I64 => by_op::<S, i64, 8>(op),
+        DataType::U64 => by_op::<S, u64, 8>(op),
+        DataType::F16 => by_op::<S, F16, 16>(op),
+        DataType::Bf16 => by_op::<S, Bf16, 16>(op),
+        DataType::F32 => by_op::<S, f32, 16>(op),
+        DataType::F64 => by_op::<S, f64, 8>(op),
+        DataType::I128
+        | DataType::Hif8
+        | DataType::F8e4m3
+        | DataType::F8e5m2
+        | DataType::F8e8m0 => return None,
+    })
+}
+
+fn by_op<S: Shell, E: Element, const N: usize>(op: ReduceOp) -> Kernel {
+    match op {
+        ReduceOp::Sum => S::kernel::<E, Sum, N>(),
+        ReduceOp::Prod => S::kernel::<E, Prod, N>(),
+        ReduceOp::Max => S::kernel::<E, Max, N>(),
+        ReduceOp::Min => S::kernel::<E, Min, N>(),
+    }
+}

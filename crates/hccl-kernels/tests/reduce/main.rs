@@ -1,0 +1,276 @@
+//! Every kernel against the oracle: type, operator, instruction set, length, misalignment, number
+//! of sources and targets, and which targets lie in place.
+
+mod memory;
+mod oracle;
+
+use hccl_kernels::{DataType, Isa, ReduceOp, Reducer};
+use memory::{Region, Values};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+/// A call of a kernel.
+#[derive(Clone, Debug)]
+struct Call {
+    len: usize,
+    /// Misalignment of each source, in elements.
+    sources: Vec<usize>,
+    targets: Vec<Place>,
+    seed: u64,
+}
+
+/// Where a target lies.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// On a source; the number is taken modulo the number of sources.
+    Source(usize),
+    /// Elsewhere, at this misalignment.
+    Own(usize),
+}
+
+/// Pairs of type and operator that can be reduced.
+fn pairs() -> impl Iterator<Item = (DataType, ReduceOp)> {
+    let all = DataType::ALL
+        .iter()
+        .flat_map(|&t| ReduceOp::ALL.iter().map(move |&op| (t, op)));
+    all.filter(|&(data_type, op)| Reducer::new(data_type, op).is_some())
+}
+
+/// Instruction sets of this CPU; says which are skipped.
+fn isas() -> Vec<Isa> {
+    let (run, skipped): (Vec<Isa>, Vec<Isa>) = Isa::ALL.iter().partition(|isa| isa.available());
+    for isa in skipped {
+        println!("skipped: this CPU has no {isa}");
+    }
+    run
+}
+
+fn check(data_type: DataType, op: ReduceOp, isas: &[Isa], call: &Call) {
+    let mut values = Values::new(call.seed);
+    let inputs: Vec<Vec<u64>> = call
+        .sources
+        .iter()
+        .map(|_| values.vector(data_type, call.len))
+        .collect();
+    let wanted: Vec<u64> = (0..call.len)
+        .map(|index| {
+            let column: Vec<u64> = inputs.iter().map(|input| input[index]).collect();
+            oracle::reduce(data_type, op, &column)
+        })
+        .collect();
+    for &isa in isas {
+        let reducer = Reducer::with_isa(data_type, op, isa).expect("the pair is reduced");
+        let region = |&shift: &usize| Region::new(data_type, call.len, shift);
+        let mut sources: Vec<Region> = call.sources.iter().map(region).collect();
+        for (source, input) in sources.iter_mut().zip(&inputs) {
+            source.fill(data_type, input);
+        }
+        let from: Vec<*mut u8> = sources.iter_mut().map(Region::pointer).collect();
+        let mut own = Vec::new();
+        let mut in_place = vec![false; from.len()];
+        let to: Vec<*mut u8> = call
+            .targets
+            .iter()
+            .map(|place| match place {
+                Place::Source(index) => {
+                    in_place[index % from.len()] = true;
+                    from[index % from.len()]
+                }
+                Place::Own(shift) => {
+                    own.push(region(shift));
+                    own.last_mut().expect("just pushed").pointer()
+                }
+            })
+            .collect();
+        let from: Vec<*const u8> = from.iter().map(|pointer| pointer.cast_const()).collect();
+        // SAFETY: the regions are live, apart from each other, `len` elements long and aligned to
+        // the element; a target is one of them or exactly a source.
+        unsafe { reducer.run(&to, &from, call.len) };
+
+        let same = |region: &Region, expected: &[u64], what: &str| {
+            assert!(
+                region.guards_hold(),
+                "{reducer:?} wrote beyond a {what}: {call:?}"
+            );
+            for (index, &expected) in expected.iter().enumerate() {
+                let found = region.element(data_type, index);
+                assert!(
+                    found == expected,
+                    "{reducer:?}, {what}, element {index}: {found:#x}, not {expected:#x}; \
+                     from {:x?}; {call:?}",
+                    inputs.iter().map(|input| input[index]).collect::<Vec<_>>()
+                );
+            }
+        };
+        for target in &own {
+            same(target, &wanted, "target");
+        }
+        for ((source, input), in_place) in sources.iter().zip(&inputs).zip(in_place) {
+            let expected = if in_place { &wanted } else { input };
+            same(
+                source,
+                expected,
+                if in_place {
+                    "target in place"
+                } else {
+                    "source"
+                },
+            );
+        }
+    }
+}
+
+fn calls() -> impl Strategy<Value = Call> {
+    let place = prop_oneof![
+        (0..32usize).prop_map(Place::Source),
+        (0..32usize).prop_map(Place::Own)
+    ];
+    (
+        0..300usize,
+        prop_oneof![
+            2 => prop::collection::vec(0..32usize, 2),
+            6 => prop::collection::vec(0..32usize, 1..10),
+            1 => prop::collection::vec(0..32usize, 10..26),
+        ],
+        prop::collection::vec(place, 1..4),
+        any::<u64>(),
+    )
+        .prop_map(|(len, sources, targets, seed)| Call {
+            len,
+            sources,
+            targets,
+            seed,
+        })
+}
+
+#[test]
+fn kernels_agree_with_the_oracle() {
+    let isas = isas();
+    for (data_type, op) in pairs() {
+        let config = ProptestConfig {
+            cases: 48,
+            failure_persistence: None,
+            ..Default::default()
+        };
+        let result = TestRunner::new(config).run(&calls(), |call| {
+            check(data_type, op, &isas, &call);
+            Ok(())
+        });
+        if let Err(error) = result {
+            panic!("{data_type} {op}: {error}");
+        }
+    }
+}
+
+#[test]
+fn block_boundaries_do_not_show() {
+    let isas = isas();
+    for (seed, (data_type, op)) in pairs().enumerate() {
+        for (len, sources) in [(1023, 9), (1025, 3), (2113, 17), (2048, 2)] {
+            let shifts = (0..sources).collect();
+            let targets = vec![Place::Source(sources / 2), Place::Own(1)];
+            check(
+                data_type,
+                op,
+                &isas,
+                &Call {
+                    len,
+                    sources: shifts,
+                    targets,
+                    seed: seed as u64,
+                },
+            );
+        }
+    }
+}
+
+/// Runs a kernel on one element of each source.
+fn one(reducer: Reducer, elements: &[u64]) -> u64 {
+    let mut from: Vec<u64> = elements.iter().map(|element| element.to_le()).collect();
+    let sources: Vec<*const u8> = from
+        .iter_mut()
+        .map(|word| (&raw const *word).cast())
+        .collect();
+    let mut to = 0u64;
+    // SAFETY: words of their own, each at least as large and aligned as one element.
+    unsafe { reducer.run(&[(&raw mut to).cast()], &sources, 1) };
+    u64::from_le(to)
+}
+
+#[test]
+fn sixteen_bit_floats_are_rounded_once() {
+    for isa in isas() {
+        let half = Reducer::with_isa(DataType::F16, ReduceOp::Sum, isa).expect("reduced");
+        let brain = Reducer::with_isa(DataType::Bf16, ReduceOp::Sum, isa).expect("reduced");
+        // 2048 + 1 + 1: after each step rounded, the ones would be lost.
+        assert_eq!(one(half, &[0x6800, 0x3c00, 0x3c00]), 0x6801, "{isa}");
+        // The same at 256.
+        assert_eq!(one(brain, &[0x4380, 0x3f80, 0x3f80]), 0x4381, "{isa}");
+        // A sum beyond the largest half that comes back: only the end is rounded.
+        assert_eq!(one(half, &[0x7bff, 0x7bff, 0xfbff]), 0x7bff, "{isa}");
+        assert_eq!(one(half, &[0x7bff, 0x7bff]), 0x7c00, "{isa}");
+    }
+}
+
+/// Each vector lane holds each number once, so that the converters written for lanes are seen.
+#[test]
+fn all_sixteen_bit_floats_pass_through_unchanged() {
+    for isa in isas() {
+        for (data_type, infinity) in [(DataType::F16, 0x7c00), (DataType::Bf16, 0x7f80u16)] {
+            let reducer = Reducer::with_isa(data_type, ReduceOp::Sum, isa).expect("reduced");
+            let all: Vec<u16> = (0..=u16::MAX).collect();
+            // Adding -0 changes no number.
+            let zeros = vec![0x8000u16; all.len()];
+            let mut sum = vec![0u16; all.len()];
+            let (target, sources) = (
+                sum.as_mut_ptr().cast(),
+                [all.as_ptr().cast(), zeros.as_ptr().cast()],
+            );
+            // SAFETY: live vectors of `all.len()` elements each.
+            unsafe { reducer.run(&[target], &sources, all.len()) };
+            for (bits, found) in all.iter().zip(sum) {
+                let nan = bits & 0x7fff > infinity;
+                let quiet = infinity | (infinity & !(infinity << 1)) >> 1;
+                assert_eq!(
+                    found,
+                    if nan { quiet } else { *bits },
+                    "{data_type} {isa} {bits:#x}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_can_only_be_moved_has_no_reducer() {
+    let moved = [
+        DataType::I128,
+        DataType::Hif8,
+        DataType::F8e4m3,
+        DataType::F8e5m2,
+        DataType::F8e8m0,
+    ];
+    for &data_type in DataType::ALL {
+        for &op in ReduceOp::ALL {
+            let reduced = Reducer::new(data_type, op).is_some();
+            assert_eq!(reduced, !moved.contains(&data_type), "{data_type} {op}");
+        }
+    }
+}
+
+#[test]
+fn no_target_is_no_work() {
+    let reducer = Reducer::new(DataType::I32, ReduceOp::Sum).expect("reduced");
+    let word = 0u32;
+    // SAFETY: one live element.
+    unsafe { reducer.run(&[], &[(&raw const word).cast(); 3], 1) };
+}
+
+#[test]
+#[should_panic(expected = "a reduction needs a source")]
+fn no_source_is_refused() {
+    let reducer = Reducer::new(DataType::I32, ReduceOp::Sum).expect("reduced");
+    let mut word = 0u32;
+    // SAFETY: one live element.
+    unsafe { reducer.run(&[(&raw mut word).cast()], &[], 1) };
+}

@@ -1,0 +1,142 @@
+//! Copies and fills: what kind of memory each end is, and whether the call may return early.
+
+use std::sync::Arc;
+
+use crate::error::{NpuError, NpuResult};
+use crate::runtime::runtime;
+use crate::stream::Stream;
+use crate::task::{Address, Work};
+
+/// Kind of memory behind an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Memory of a device, with its user id.
+    Device(u32),
+    /// Pinned or registered host memory.
+    Pinned,
+    /// Any other memory of the process.
+    Pageable,
+}
+
+/// Kind of memory behind an address, which must hold `len` bytes as far as that is known.
+///
+/// # Errors
+/// 107000 when a device or pinned allocation ends before `len` bytes.
+pub fn place(what: &str, address: *const u8, len: usize) -> NpuResult<Place> {
+    if let Some(found) = runtime()?.locate(address) {
+        let left = found
+            .block
+            .map_or(0, |block| block.offset + block.len - found.offset);
+        if (len as u64) > left {
+            let given = format!("{address:p} with {len} bytes");
+            let allowed = format!("device memory of that size ({left} bytes are allocated there)");
+            return Err(NpuError::value(what, given, &allowed));
+        }
+        return Ok(Place::Device(found.device));
+    }
+    match crate::host_memory::pinned_from(address) {
+        Some(left) if len > left => {
+            let given = format!("{address:p} with {len} bytes");
+            let allowed = format!("pinned memory of that size ({left} bytes are left there)");
+            Err(NpuError::value(what, given, &allowed))
+        }
+        Some(_) => Ok(Place::Pinned),
+        None => Ok(Place::Pageable),
+    }
+}
+
+/// Copies at once.
+///
+/// # Errors
+/// As [`place`].
+///
+/// # Safety
+/// 1. Memory that is neither the device's nor pinned is valid for `len` bytes, `to` for writes.
+pub unsafe fn copy_now(to: *mut u8, from: *const u8, len: usize) -> NpuResult<()> {
+    place("dst", to, len)?;
+    place("src", from, len)?;
+    // SAFETY: known memory was checked above, other memory is the caller's word (1); `copy` takes
+    // any overlap.
+    unsafe { std::ptr::copy(from, to, len) };
+    Ok(())
+}
+
+/// Copies in stream order. With pageable host memory at one end the copy is done on return.
+///
+/// # Errors
+/// As [`place`]; 207000 for a copy from host to host.
+///
+/// # Safety
+/// 1. As (1) of [`copy_now`], until the stream has passed the copy.
+pub unsafe fn copy_in_order(
+    to: *mut u8,
+    from: *const u8,
+    len: usize,
+    take_source: bool,
+    stream: &Arc<Stream>,
+) -> NpuResult<()> {
+    let ends = (place("dst", to, len)?, place("src", from, len)?);
+    match ends {
+        (Place::Device(_), Place::Device(_) | Place::Pinned)
+        | (Place::Pinned, Place::Device(_)) => {
+            let to = Address(to);
+            stream.submit(Work::Copy {
+                to,
+                from: Address(from.cast_mut()),
+                len,
+            })
+        }
+        (Place::Device(_), Place::Pageable) if take_source => {
+            // SAFETY: (1): the source is readable now.
+            let bytes = unsafe { std::slice::from_raw_parts(from, len) }.to_vec();
+            stream.submit(Work::CopyOwned {
+                to: Address(to),
+                bytes,
+            })
+        }
+        (Place::Device(_), Place::Pageable) | (Place::Pageable, Place::Device(_)) => {
+            stream.synchronize(None)?;
+            // SAFETY: checked above, and (1).
+            unsafe { std::ptr::copy(from, to, len) };
+            Ok(())
+        }
+        _ => Err(NpuError::unsupported(
+            "an asynchronous copy from host to host",
+        )),
+    }
+}
+
+/// Fills in stream order.
+///
+/// # Errors
+/// As [`place`].
+///
+/// # Safety
+/// 1. As (1) of [`copy_now`], until the stream has passed the fill.
+pub unsafe fn fill_in_order(
+    to: *mut u8,
+    value: u8,
+    len: usize,
+    stream: &Arc<Stream>,
+) -> NpuResult<()> {
+    place("devPtr", to, len)?;
+    stream.submit(Work::Set {
+        to: Address(to),
+        value,
+        len,
+    })
+}
+
+/// Fills at once.
+///
+/// # Errors
+/// As [`place`].
+///
+/// # Safety
+/// 1. As (1) of [`copy_now`].
+pub unsafe fn fill_now(to: *mut u8, value: u8, len: usize) -> NpuResult<()> {
+    place("devPtr", to, len)?;
+    // SAFETY: checked above, and (1).
+    unsafe { to.write_bytes(value, len) };
+    Ok(())
+}

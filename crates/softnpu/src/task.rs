@@ -1,0 +1,249 @@
+//! What a stream runs. A task never blocks: a step ends it, moves it on, or says what it waits for.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hccl_os::wait::Watch;
+
+use crate::error::{NpuError, code};
+use crate::event::{FlagEvent, Record};
+use crate::host_call::HostCall;
+use crate::messages::Message;
+use crate::stream::Stream;
+
+/// Bytes that one step copies or fills before others get their turn.
+const STEP_BYTES: usize = 8 << 20;
+
+/// A task of somebody else's making, such as a collective.
+pub trait PollTask: Send {
+    /// Goes as far as it can. With `arm` the caller is about to sleep on the watch that comes
+    /// back: tell those who may change it, and look once more.
+    fn poll(&mut self, arm: bool) -> Poll;
+    /// For logs.
+    fn name(&self) -> &str;
+}
+
+/// What a poll found.
+#[derive(Debug)]
+pub enum Poll {
+    /// The task is done.
+    Done,
+    /// It did something; poll again at once.
+    Progress,
+    /// It cannot go on until the word changes; spin for it if it is near.
+    Pending {
+        /// What to wait for; `None` if there is no word for it.
+        watch: Option<Watch>,
+        /// The answer is near and cores are to spare.
+        spin: bool,
+    },
+    /// It failed with this code; messages were left on the calling thread.
+    Failed(i32),
+}
+
+/// An address inside this process that a task reads or writes later.
+#[derive(Clone, Copy, Debug)]
+pub struct Address(pub *mut u8);
+
+// SAFETY: the address is only followed by the task it was given to; whoever queued the task
+// answers for the memory until the stream has passed it, which is the interface's own rule.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+/// The work of a task.
+pub enum Work {
+    /// Copy bytes.
+    Copy {
+        /// To where.
+        to: Address,
+        /// From where.
+        from: Address,
+        /// Bytes left.
+        len: usize,
+    },
+    /// Copy bytes that were taken along when the task was queued.
+    CopyOwned {
+        /// To where.
+        to: Address,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// Fill bytes.
+    Set {
+        /// Where.
+        to: Address,
+        /// With what.
+        value: u8,
+        /// Bytes left.
+        len: usize,
+    },
+    /// An event's record is reached.
+    Record(Arc<Record>),
+    /// Wait for a record.
+    WaitRecord(Arc<Record>, Option<Instant>),
+    /// Set an event's flag.
+    SetFlag(Arc<FlagEvent>),
+    /// Wait for an event's flag.
+    WaitFlag(Arc<FlagEvent>, Option<Instant>),
+    /// Clear an event's flag.
+    ResetFlag(Arc<FlagEvent>),
+    /// A function of the user's on another thread.
+    Host(HostCall),
+    /// A task of somebody else's making.
+    Poll(Box<dyn PollTask>),
+}
+
+/// Why a task cannot go on.
+#[derive(Default)]
+pub struct Blocker {
+    /// A word that will change.
+    pub watch: Option<Watch>,
+    /// Whether spinning for it makes sense.
+    pub spin: bool,
+    /// A stream that has to get on first.
+    pub stream: Option<Arc<Stream>>,
+}
+
+/// What a step did.
+pub enum Step {
+    /// The task is over.
+    Done,
+    /// Step again.
+    Progress,
+    /// Not now.
+    Blocked(Blocker),
+    /// The task is over, badly.
+    Failed(Failure),
+}
+
+/// How a task failed: the code that a wait returns, and what the user should read.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Code of the failure.
+    pub error: NpuError,
+    /// Messages that the task left.
+    pub messages: Vec<Message>,
+}
+
+impl From<NpuError> for Failure {
+    fn from(error: NpuError) -> Self {
+        Self {
+            error,
+            messages: Vec::new(),
+        }
+    }
+}
+
+impl Work {
+    /// Goes one step.
+    pub fn step(&mut self, arm: bool) -> Step {
+        match self {
+            Self::Copy { to, from, len } => {
+                let now = STEP_BYTES.min(*len);
+                // SAFETY: the caller of the copy promised both ranges until the stream passes it;
+                // `ptr::copy` allows any overlap.
+                unsafe {
+                    std::ptr::copy(from.0, to.0, now);
+                    *to = Address(to.0.add(now));
+                    *from = Address(from.0.add(now));
+                }
+                *len -= now;
+                if *len == 0 {
+                    Step::Done
+                } else {
+                    Step::Progress
+                }
+            }
+            Self::CopyOwned { to, bytes } => {
+                // SAFETY: the caller of the copy promised the target until the stream passes it.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.0, bytes.len()) };
+                Step::Done
+            }
+            Self::Set { to, value, len } => {
+                let now = STEP_BYTES.min(*len);
+                // SAFETY: the caller of the fill promised the range until the stream passes it.
+                unsafe {
+                    to.0.write_bytes(*value, now);
+                    *to = Address(to.0.add(now));
+                }
+                *len -= now;
+                if *len == 0 {
+                    Step::Done
+                } else {
+                    Step::Progress
+                }
+            }
+            Self::Record(record) => {
+                record.complete();
+                Step::Done
+            }
+            Self::WaitRecord(record, limit) => {
+                if record.is_done() {
+                    return Step::Done;
+                }
+                late(*limit).unwrap_or_else(|| {
+                    Step::Blocked(Blocker {
+                        stream: record.stream(),
+                        ..Blocker::default()
+                    })
+                })
+            }
+            Self::SetFlag(event) => {
+                event.set(true);
+                Step::Done
+            }
+            Self::ResetFlag(event) => {
+                event.set(false);
+                Step::Done
+            }
+            Self::WaitFlag(event, limit) => {
+                if event.is_set() {
+                    return Step::Done;
+                }
+                late(*limit).unwrap_or_else(|| {
+                    Step::Blocked(Blocker {
+                        stream: event.setter(),
+                        ..Blocker::default()
+                    })
+                })
+            }
+            Self::Host(call) => call.step(),
+            Self::Poll(task) => {
+                let (result, messages) = crate::messages::capture(|| task.poll(arm));
+                match result {
+                    Poll::Done => Step::Done,
+                    Poll::Progress => Step::Progress,
+                    Poll::Pending { watch, spin } => Step::Blocked(Blocker {
+                        watch,
+                        spin,
+                        stream: None,
+                    }),
+                    Poll::Failed(code) => {
+                        let text = format!("The task {} failed while it ran.", task.name());
+                        Step::Failed(Failure {
+                            error: NpuError::new(code, "EE9999", text),
+                            messages,
+                        })
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets go of those who wait for a task that will not run.
+    pub fn cancel(&mut self) {
+        match self {
+            Self::Record(record) => record.complete(),
+            Self::Host(call) => call.cancel(),
+            _ => {}
+        }
+    }
+}
+
+fn late(limit: Option<Instant>) -> Option<Step> {
+    (limit? <= Instant::now()).then(|| {
+        let text = "The stream waited for an event longer than the time-out of the wait.";
+        Step::Failed(NpuError::new(code::RT_WAIT_TIMEOUT, "EE1002", text).into())
+    })
+}
