@@ -58,6 +58,8 @@ struct State {
     live: BTreeMap<u64, (u64, u64)>,
     used: u64,
     peak: u64,
+    /// Counts resets, so that an owner from before one frees nothing after it.
+    epoch: u64,
 }
 
 impl Arena {
@@ -78,6 +80,7 @@ impl Arena {
             live: BTreeMap::new(),
             used: 0,
             peak: 0,
+            epoch: 0,
         };
         Ok(Self {
             segment,
@@ -171,6 +174,36 @@ impl Arena {
         }
         state.free.insert(start, len);
         true
+    }
+
+    /// Frees everything. The segment stays where it is: peers, and tasks of theirs that are under
+    /// way, find zeros there and no hole.
+    pub fn reset(&self) {
+        let mut state = self.state.lock();
+        let len = self.segment.len();
+        if self.segment.release(0, len).is_err() {
+            for (&offset, &(_, taken)) in &state.live {
+                self.clear(Block { offset, len: taken });
+            }
+        }
+        let epoch = state.epoch + 1;
+        *state = State {
+            free: BTreeMap::from([(0, len as u64)]),
+            live: BTreeMap::new(),
+            used: 0,
+            peak: 0,
+            epoch,
+        };
+    }
+
+    /// Number of resets so far.
+    pub fn epoch(&self) -> u64 {
+        self.state.lock().epoch
+    }
+
+    /// As [`Self::free`], unless a reset came between.
+    pub fn free_of_epoch(&self, offset: u64, epoch: u64) -> bool {
+        self.epoch() == epoch && self.free(offset)
     }
 
     /// Makes a block read as zero, and gives its whole pages back to the system.

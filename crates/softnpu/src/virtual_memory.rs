@@ -22,6 +22,7 @@ pub struct Physical {
     device: u32,
     arena: Arc<Arena>,
     block: Block,
+    epoch: u64,
     mappings: AtomicU32,
 }
 
@@ -34,11 +35,13 @@ impl Physical {
         if size == 0 || !size.is_multiple_of(HUGE_PAGE) {
             return Err(NpuError::value("size", size, "a multiple of 2097152"));
         }
+        let epoch = arena.epoch();
         let block = arena.allocate(size, 0, Pages::Huge)?;
         Ok(Self {
             device,
             arena,
             block,
+            epoch,
             mappings: AtomicU32::new(0),
         })
     }
@@ -51,7 +54,7 @@ impl Physical {
 
 impl Drop for Physical {
     fn drop(&mut self) {
-        self.arena.free(self.block.offset);
+        self.arena.free_of_epoch(self.block.offset, self.epoch);
     }
 }
 
