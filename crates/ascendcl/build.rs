@@ -2,10 +2,7 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=src/app_log.c");
-    cc::Build::new()
-        .file("src/app_log.c")
-        .flag_if_supported("-std=c11")
-        .compile("app_log");
+    cc::Build::new().file("src/app_log.c").flag_if_supported("-std=c11").compile("app_log");
     for argument in [
         "-Wl,-soname,libascendcl.so",
         // Threads and thread-local destructors of ours outlive a dlclose.

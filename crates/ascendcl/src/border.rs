@@ -67,11 +67,7 @@ impl<T> Out<T> {
 
     /// Refuses NULL before any work is done.
     pub(crate) fn check(self, name: &str) -> NpuResult<Self> {
-        if self.0.is_null() {
-            Err(NpuError::null(name))
-        } else {
-            Ok(self)
-        }
+        if self.0.is_null() { Err(NpuError::null(name)) } else { Ok(self) }
     }
 
     /// The same place seen as the size that a structure begins with.
@@ -168,10 +164,7 @@ impl StreamHandle {
     pub(crate) fn here(self) -> NpuResult<Arc<Stream>> {
         let context = current()?;
         let stream = self.get()?;
-        if stream
-            .context()
-            .is_some_and(|own| !Arc::ptr_eq(&own, &context))
-        {
+        if stream.context().is_some_and(|own| !Arc::ptr_eq(&own, &context)) {
             let text = format!(
                 "The call failed because stream {:p} of device {} does not belong to the current \
                  context (device {}).",
@@ -196,9 +189,7 @@ impl EventHandle {
         if self.0.is_null() {
             return Err(NpuError::null("event"));
         }
-        EVENTS
-            .get(self.0)
-            .ok_or_else(|| NpuError::handle("event", self.0))
+        EVENTS.get(self.0).ok_or_else(|| NpuError::handle("event", self.0))
     }
 }
 
@@ -223,10 +214,6 @@ pub(crate) fn limit_ms(name: &str, ms: i32) -> NpuResult<Option<std::time::Durat
     match ms {
         -1 => Ok(None),
         1.. => Ok(Some(std::time::Duration::from_millis(ms as u64))),
-        _ => Err(NpuError::value(
-            name,
-            ms,
-            "-1 (no limit) or a positive number of milliseconds",
-        )),
+        _ => Err(NpuError::value(name, ms, "-1 (no limit) or a positive number of milliseconds")),
     }
 }

@@ -90,11 +90,7 @@ fn option(given: c_int) -> NpuResult<c_int> {
     if (0..=3).contains(&given) {
         return Ok(given);
     }
-    Err(NpuError::argument(
-        "opt",
-        given,
-        "an aclSysParamOpt from 0 to 3",
-    ))
+    Err(NpuError::argument("opt", given, "an aclSysParamOpt from 0 to 3"))
 }
 
 acl! {

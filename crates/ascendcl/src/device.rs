@@ -251,11 +251,7 @@ fn pair(device: i32, peer: i32) -> NpuResult<()> {
     runtime.device_of(device)?;
     runtime.device_of(peer)?;
     if device == peer {
-        return Err(NpuError::argument(
-            "peerDeviceId",
-            peer,
-            "another device than deviceId",
-        ));
+        return Err(NpuError::argument("peerDeviceId", peer, "another device than deviceId"));
     }
     Ok(())
 }
@@ -310,16 +306,10 @@ fn to_host(user: i32) -> NpuResult<i32> {
 /// Ids after the list of visible devices, from ids before it.
 fn to_user(host: i32) -> NpuResult<i32> {
     let runtime = runtime()?;
-    let found = runtime
-        .devices()
-        .iter()
-        .find(|device| i64::from(device.host()) == i64::from(host));
+    let found = runtime.devices().iter().find(|device| i64::from(device.host()) == i64::from(host));
     found.map(|device| device.user() as i32).ok_or_else(|| {
         let visible = format!("one of {:?}", runtime.config().visible);
-        NpuError {
-            code: code::RT_INVALID_DEVICEID,
-            ..NpuError::value("deviceId", host, &visible)
-        }
+        NpuError { code: code::RT_INVALID_DEVICEID, ..NpuError::value("deviceId", host, &visible) }
     })
 }
 

@@ -60,32 +60,19 @@ unsafe impl Send for ForeignTask {}
 
 impl PollTask for ForeignTask {
     fn poll(&mut self, arm: bool) -> Poll {
-        let mut wake = Wake {
-            word: std::ptr::null(),
-            seen: 0,
-            shared: 0,
-            spin: 0,
-            reserved: 0,
-        };
+        let mut wake = Wake { word: std::ptr::null(), seen: 0, shared: 0, spin: 0, reserved: 0 };
         // SAFETY: the function came with this data and has not been released.
         match unsafe { (self.poll)(self.data, arm.into(), &raw mut wake) } {
             POLL_DONE => Poll::Done,
             POLL_PROGRESS => Poll::Progress,
             POLL_PENDING => {
-                let scope = if wake.shared == 0 {
-                    Scope::Private
-                } else {
-                    Scope::Shared
-                };
+                let scope = if wake.shared == 0 { Scope::Private } else { Scope::Shared };
                 let watch = (!wake.word.is_null()).then_some(Watch {
                     word: wake.word,
                     seen: wake.seen,
                     scope,
                 });
-                Poll::Pending {
-                    watch,
-                    spin: wake.spin != 0,
-                }
+                Poll::Pending { watch, spin: wake.spin != 0 }
             }
             code => Poll::Failed(code),
         }

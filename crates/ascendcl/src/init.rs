@@ -15,10 +15,7 @@ struct Life {
     finalized: bool,
 }
 
-static LIFE: Mutex<Life> = Mutex::new(Life {
-    references: 0,
-    finalized: false,
-});
+static LIFE: Mutex<Life> = Mutex::new(Life { references: 0, finalized: false });
 
 acl! {
     /// Begins the use of AscendCL; `config_path` names a JSON file, or is NULL or empty.
@@ -41,36 +38,21 @@ acl! {
 /// Keys that do nothing here are accepted: the file serves other components too.
 fn read_config(path: &str) -> NpuResult<()> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        NpuError::new(
-            code::INVALID_FILE,
-            "EH0001",
-            format!("The file {path}: {error}."),
-        )
+        NpuError::new(code::INVALID_FILE, "EH0001", format!("The file {path}: {error}."))
     })?;
     let config: serde_json::Value = serde_json::from_str(&text).map_err(|error| {
         let text = format!("The file {path} is not JSON: {error}.");
         NpuError::new(code::PARSE_FILE, "EH0001", text)
     })?;
     if let Some(device) = config.pointer("/defaultDevice/default_device") {
-        let number = device
-            .as_str()
-            .map_or_else(|| device.as_i64(), |text| text.parse().ok());
-        let device = number
-            .and_then(|number| i32::try_from(number).ok())
-            .ok_or_else(|| {
-                NpuError::argument(
-                    "defaultDevice.default_device",
-                    device,
-                    "a device id as text",
-                )
-            })?;
+        let number = device.as_str().map_or_else(|| device.as_i64(), |text| text.parse().ok());
+        let device = number.and_then(|number| i32::try_from(number).ok()).ok_or_else(|| {
+            NpuError::argument("defaultDevice.default_device", device, "a device id as text")
+        })?;
         runtime()?.device_of(device)?;
         set_default_device(device);
     }
-    match config
-        .pointer("/err_msg_mode")
-        .and_then(|mode| mode.as_str())
-    {
+    match config.pointer("/err_msg_mode").and_then(|mode| mode.as_str()) {
         Some("1") => set_mode(Mode::Process),
         None | Some("0") => set_mode(Mode::Thread),
         Some(other) => return Err(NpuError::argument("err_msg_mode", other, "\"0\" or \"1\"")),
@@ -79,10 +61,7 @@ fn read_config(path: &str) -> NpuResult<()> {
 }
 
 fn finalize(life: &mut Life) {
-    *life = Life {
-        references: 0,
-        finalized: true,
-    };
+    *life = Life { references: 0, finalized: true };
     set_default_device(-1);
 }
 

@@ -12,21 +12,16 @@ use crate::border::Text;
 // SAFETY: the name is this project's own.
 #[unsafe(no_mangle)]
 extern "C" fn softnpu_app_log_enabled(level: i32) -> i32 {
-    Level::from_number(level)
-        .is_some_and(|level| level != Level::Event && enabled(level))
-        .into()
+    Level::from_number(level).is_some_and(|level| level != Level::Event && enabled(level)).into()
 }
 
 /// Called by `aclAppLog` with the formatted message.
 // SAFETY: the name is this project's own.
 #[unsafe(no_mangle)]
 extern "C" fn softnpu_app_log(level: i32, function: Text, file: Text, line: u32, message: Text) {
-    let (Some(level), Some(function), Some(file), Some(message)) = (
-        Level::from_number(level),
-        function.get(),
-        file.get(),
-        message.get(),
-    ) else {
+    let (Some(level), Some(function), Some(file), Some(message)) =
+        (Level::from_number(level), function.get(), file.get(), message.get())
+    else {
         return;
     };
     let body = format!("{} {function}:{file}:{line}: \"{message}\"", thread_id());

@@ -18,11 +18,7 @@ fn pages(policy: c_int) -> NpuResult<Pages> {
         0 | 3 => Ok(Pages::HugeFirst),
         1 | 4 | 6 | 7 => Ok(Pages::Huge),
         2 | 5 => Ok(Pages::Normal),
-        _ => Err(NpuError::value(
-            "policy",
-            policy,
-            "an aclrtMemMallocPolicy from 0 to 7",
-        )),
+        _ => Err(NpuError::value("policy", policy, "an aclrtMemMallocPolicy from 0 to 7")),
     }
 }
 
@@ -34,11 +30,7 @@ fn allocate(out: Out<*mut c_void>, size: usize, policy: c_int, with_tail: bool) 
     let runtime = runtime()?;
     let device = runtime.device(current()?.device())?;
     let pages = pages(policy)?;
-    let tail = if with_tail {
-        runtime.config().soc.family.allocation_tail()
-    } else {
-        0
-    };
+    let tail = if with_tail { runtime.config().soc.family.allocation_tail() } else { 0 };
     let arena = runtime.arena_of(device)?;
     let block = arena.allocate(size as u64, tail as u64, pages)?;
     let address = arena.segment().base().wrapping_add(block.offset as usize);
@@ -157,18 +149,10 @@ fn copies(
         return Err(NpuError::null("src"));
     }
     if count > room {
-        return Err(NpuError::value(
-            "count",
-            count,
-            &format!("at most destMax, {room}"),
-        ));
+        return Err(NpuError::value("count", count, &format!("at most destMax, {room}")));
     }
     if !(0..=7).contains(&kind) {
-        return Err(NpuError::value(
-            "kind",
-            kind,
-            "an aclrtMemcpyKind from 0 to 7",
-        ));
+        return Err(NpuError::value("kind", kind, "an aclrtMemcpyKind from 0 to 7"));
     }
     current()?;
     Ok(!std::ptr::eq(to, from))
@@ -226,11 +210,7 @@ fn fills(pointer: *const c_void, room: usize, count: usize) -> NpuResult<bool> {
         return Err(NpuError::null("devPtr"));
     }
     if count > room {
-        return Err(NpuError::value(
-            "count",
-            count,
-            &format!("at most maxCount, {room}"),
-        ));
+        return Err(NpuError::value("count", count, &format!("at most maxCount, {room}")));
     }
     current()?;
     Ok(true)
@@ -282,22 +262,14 @@ impl Rows {
             return Ok(false);
         }
         if self.width > self.to_pitch || self.width > self.from_pitch {
-            let allowed = format!(
-                "at most both pitches, {} and {}",
-                self.to_pitch, self.from_pitch
-            );
+            let allowed =
+                format!("at most both pitches, {} and {}", self.to_pitch, self.from_pitch);
             return Err(NpuError::argument("width", self.width, &allowed));
         }
         if !(1..=4).contains(&kind) {
             return Err(NpuError::argument("kind", kind, "1, 2, 3 or 4"));
         }
-        copies(
-            self.to.cast(),
-            self.width,
-            self.from.cast(),
-            self.width,
-            kind,
-        )
+        copies(self.to.cast(), self.width, self.from.cast(), self.width, kind)
     }
 
     fn rows(&self) -> impl Iterator<Item = (*mut u8, *const u8)> + '_ {

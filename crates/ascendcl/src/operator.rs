@@ -69,11 +69,7 @@ fn option(given: c_int) -> NpuResult<c_int> {
     if (0..=OPTION_LAST).contains(&given) {
         return Ok(given);
     }
-    Err(NpuError::argument(
-        "opt",
-        given,
-        "an aclCompileOpt from 0 to 16",
-    ))
+    Err(NpuError::argument("opt", given, "an aclCompileOpt from 0 to 16"))
 }
 
 acl! {
@@ -88,11 +84,7 @@ acl! {
 
 fn value(given: c_int) -> Vec<u8> {
     let options = OPTIONS.lock();
-    options
-        .as_ref()
-        .and_then(|options| options.get(&given))
-        .cloned()
-        .unwrap_or_default()
+    options.as_ref().and_then(|options| options.get(&given)).cloned().unwrap_or_default()
 }
 
 /// Bytes of an option's value with its NUL.

@@ -19,11 +19,7 @@ fn create(out: Out<*mut c_void>, priority: u32, flags: u32) -> NpuResult<()> {
     let flags = flags & KNOWN_FLAGS;
     if flags & DEVICE_USE_ONLY != 0 && flags != DEVICE_USE_ONLY {
         let given = format!("{flags:#x}");
-        return Err(NpuError::value(
-            "flag",
-            given,
-            "ACL_STREAM_DEVICE_USE_ONLY without others",
-        ));
+        return Err(NpuError::value("flag", given, "ACL_STREAM_DEVICE_USE_ONLY without others"));
     }
     let stream = current()?.create_stream(priority.min(7), flags)?;
     out.put("stream", handle(&STREAMS, stream, "stream")?)
@@ -50,17 +46,9 @@ fn destroy(given: StreamHandle, wait: bool) -> NpuResult<()> {
         .and_then(|c| c.default_stream().ok())
         .is_some_and(|default| std::sync::Arc::ptr_eq(&default, &stream))
     {
-        return Err(NpuError::value(
-            "stream",
-            "the default stream",
-            "a stream made by a call",
-        ));
+        return Err(NpuError::value("stream", "the default stream", "a stream made by a call"));
     }
-    let result = if wait {
-        stream.synchronize(None)
-    } else {
-        Ok(())
-    };
+    let result = if wait { stream.synchronize(None) } else { Ok(()) };
     STREAMS.remove(given.0);
     destroy_stream(&stream);
     result

@@ -50,9 +50,7 @@ fn tensor(given: *const c_void) -> NpuResult<Arc<Mutex<Tensor>>> {
     if given.is_null() {
         return Err(NpuError::null("desc"));
     }
-    TENSORS
-        .get(given)
-        .ok_or_else(|| NpuError::handle("tensor descriptor", given))
+    TENSORS.get(given).ok_or_else(|| NpuError::handle("tensor descriptor", given))
 }
 
 /// A handle, or NULL with a message for the caller.
@@ -108,9 +106,7 @@ pub unsafe extern "C" fn aclCreateTensorDesc(
 #[unsafe(no_mangle)]
 pub extern "C" fn aclDestroyTensorDesc(desc: *const c_void) {
     if !desc.is_null() && TENSORS.remove(desc).is_none() {
-        call("aclDestroyTensorDesc", || {
-            Err(NpuError::handle("tensor descriptor", desc))
-        });
+        call("aclDestroyTensorDesc", || Err(NpuError::handle("tensor descriptor", desc)));
     }
 }
 
@@ -142,9 +138,7 @@ pub extern "C" fn aclGetTensorDescFormat(desc: *const c_void) -> c_int {
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 pub extern "C" fn aclGetTensorDescNumDims(desc: *const c_void) -> usize {
-    read("aclGetTensorDescNumDims", desc, 0, |tensor| {
-        tensor.shape.len()
-    })
+    read("aclGetTensorDescNumDims", desc, 0, |tensor| tensor.shape.len())
 }
 
 /// Number of elements of a descriptor; 0 for none or where it is not known.
@@ -164,9 +158,10 @@ pub extern "C" fn aclGetTensorDescSize(desc: *const c_void) -> usize {
 }
 
 fn elements(tensor: &Tensor) -> usize {
-    let count = tensor.shape.iter().try_fold(1usize, |count, &dim| {
-        count.checked_mul(usize::try_from(dim).ok()?)
-    });
+    let count = tensor
+        .shape
+        .iter()
+        .try_fold(1usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?));
     count.unwrap_or(0)
 }
 
@@ -228,14 +223,7 @@ pub extern "C" fn aclSetTensorDescName(desc: *mut c_void, name: Text) {
 #[unsafe(no_mangle)]
 pub extern "C" fn aclCreateDataBuffer(data: *mut c_void, size: usize) -> *mut c_void {
     or_null("aclCreateDataBuffer", || {
-        handle(
-            &BUFFERS,
-            Arc::new(Buffer {
-                address: data as usize,
-                size,
-            }),
-            "data buffer",
-        )
+        handle(&BUFFERS, Arc::new(Buffer { address: data as usize, size }), "data buffer")
     })
 }
 
@@ -267,9 +255,7 @@ pub extern "C" fn aclGetDataBufferSizeV2(buffer: *const c_void) -> usize {
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 pub extern "C" fn aclopCreateAttr() -> *mut c_void {
-    or_null("aclopCreateAttr", || {
-        handle(&ATTRIBUTES, Arc::default(), "attribute set")
-    })
+    or_null("aclopCreateAttr", || handle(&ATTRIBUTES, Arc::default(), "attribute set"))
 }
 
 /// Ends a set of attributes.
@@ -277,9 +263,7 @@ pub extern "C" fn aclopCreateAttr() -> *mut c_void {
 #[unsafe(no_mangle)]
 pub extern "C" fn aclopDestroyAttr(attributes: *const c_void) {
     if !attributes.is_null() && ATTRIBUTES.remove(attributes).is_none() {
-        call("aclopDestroyAttr", || {
-            Err(NpuError::handle("attribute set", attributes))
-        });
+        call("aclopDestroyAttr", || Err(NpuError::handle("attribute set", attributes)));
     }
 }
 

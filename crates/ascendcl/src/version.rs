@@ -47,11 +47,7 @@ fn text(value: &str) -> VersionText {
 fn package_version(name: &str) -> NpuResult<&'static str> {
     match name {
         "cann" | "runtime" | "hccl" | "toolkit" => Ok(env!("CARGO_PKG_VERSION")),
-        other => Err(NpuError::argument(
-            "pkgName",
-            other,
-            "cann, runtime, hccl or toolkit",
-        )),
+        other => Err(NpuError::argument("pkgName", other, "cann, runtime, hccl or toolkit")),
     }
 }
 

@@ -30,9 +30,7 @@ fn physical(given: *mut c_void) -> NpuResult<Arc<Physical>> {
     if given.is_null() {
         return Err(NpuError::null("handle"));
     }
-    PHYSICAL
-        .get(given)
-        .ok_or_else(|| NpuError::handle("physical memory handle", given))
+    PHYSICAL.get(given).ok_or_else(|| NpuError::handle("physical memory handle", given))
 }
 
 acl! {

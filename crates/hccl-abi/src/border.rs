@@ -31,11 +31,7 @@ pub unsafe fn c_text(text: *const c_char) -> Option<String> {
         return None;
     }
     // SAFETY: not NULL, and (1).
-    Some(
-        unsafe { CStr::from_ptr(text) }
-            .to_string_lossy()
-            .into_owned(),
-    )
+    Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -45,9 +41,6 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_value() {
         assert_eq!(contain(|| 3).unwrap(), 3);
-        assert_eq!(
-            contain(|| -> u8 { panic!("no {}", 7) }).unwrap_err().0,
-            "no 7"
-        );
+        assert_eq!(contain(|| -> u8 { panic!("no {}", 7) }).unwrap_err().0, "no 7");
     }
 }

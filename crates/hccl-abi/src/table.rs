@@ -33,17 +33,8 @@ const INDEX_MAX: usize = (1 << INDEX_BITS) - 1;
 impl<T> Table<T> {
     /// An empty table. `kind` (1 to 127) tells the handles of one table from those of another.
     pub const fn new(kind: u8) -> Self {
-        assert!(
-            kind > 0 && kind < 128,
-            "the top bit stays clear, so that handles are positive"
-        );
-        Self {
-            kind,
-            slots: RwLock::new(Slots {
-                slots: Vec::new(),
-                free: Vec::new(),
-            }),
-        }
+        assert!(kind > 0 && kind < 128, "the top bit stays clear, so that handles are positive");
+        Self { kind, slots: RwLock::new(Slots { slots: Vec::new(), free: Vec::new() }) }
     }
 
     /// Stores an object and gives its handle; `None` when the table is full (2^24 objects).
@@ -53,10 +44,7 @@ impl<T> Table<T> {
             Some(index) => index as usize,
             None if guard.slots.len() > INDEX_MAX => return None,
             None => {
-                guard.slots.push(Slot {
-                    generation: 0,
-                    object: None,
-                });
+                guard.slots.push(Slot { generation: 0, object: None });
                 guard.slots.len() - 1
             }
         };
@@ -108,9 +96,7 @@ impl<T> Table<T> {
     pub fn handle_of(&self, object: &Arc<T>) -> Option<*mut c_void> {
         let guard = self.slots.read();
         let (index, slot) = guard.slots.iter().enumerate().find(|(_, slot)| {
-            slot.object
-                .as_ref()
-                .is_some_and(|stored| Arc::ptr_eq(stored, object))
+            slot.object.as_ref().is_some_and(|stored| Arc::ptr_eq(stored, object))
         })?;
         let handle =
             (usize::from(self.kind) << 56) | ((slot.generation as usize) << INDEX_BITS) | index;
@@ -144,14 +130,7 @@ mod tests {
         let c = table.insert(Arc::new(12)).unwrap();
         assert_ne!(a, c);
         assert_eq!((table.get(a), table.get(c).as_deref()), (None, Some(&12)));
-        for invented in [
-            0usize,
-            1,
-            42,
-            usize::MAX,
-            0x0300_0000_0100_0063,
-            0x0300_0000_00ff_ffff,
-        ] {
+        for invented in [0usize, 1, 42, usize::MAX, 0x0300_0000_0100_0063, 0x0300_0000_00ff_ffff] {
             assert_eq!(table.get(invented as *const c_void), None, "{invented:#x}");
         }
         let object = table.get(b).unwrap();

@@ -1,1 +1,20 @@
-//! Rendezvous and links between the ranks of a communicator
+//! How the ranks of a communicator find each other, and what they share afterwards.
+//!
+//! A root makes a [`RootInfo`], everybody joins with it, and each rank ends up with a
+//! [`Fabric`]: signals of all ranks, and each rank's memory at an address of its own. Knows
+//! nothing of operators: a call is thirty-two opaque bytes with two buffers.
+
+mod board;
+mod fabric;
+mod host;
+mod region;
+mod rendezvous;
+mod root_info;
+mod wire;
+
+pub use board::{Call, SIGNATURE_BYTES, Span};
+pub use fabric::{Fabric, Fault, reason};
+pub use host::{HostFabric, Join};
+pub use region::Region;
+pub use rendezvous::{JoinError, Server};
+pub use root_info::{ROOT_INFO_BYTES, RootInfo, RootInfoError};

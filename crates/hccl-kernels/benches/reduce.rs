@@ -15,10 +15,8 @@ const BYTES_PER_RUN: usize = 64 << 20;
 const RUNS: usize = 5;
 
 fn main() {
-    let words: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|word| !word.starts_with('-'))
-        .collect();
+    let words: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     print!("{:<9} {:<5} {:<9}", "type", "op", "isa");
     for size in SIZES {
         for (sources, targets) in SHAPES {

@@ -95,10 +95,7 @@ unsafe fn in_passes<E: Element, O: Operator, S: Shell, const N: usize>(
             unsafe {
                 let lanes = load::<E, S, N>(first[0], at);
                 let lanes = fold::<E, O, S, N>(lanes, &first[1..], at);
-                block
-                    .add(at - start)
-                    .cast::<[E::Accumulator; N]>()
-                    .write(lanes);
+                block.add(at - start).cast::<[E::Accumulator; N]>().write(lanes);
             }
         }
         for pass in rest.chunks(FAN_IN) {

@@ -85,10 +85,7 @@ impl DataType {
 
     /// The data type with this number, or `None` if the number names none.
     pub fn from_code(code: i32) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|known| i32::from(known.code()) == code)
+        Self::ALL.iter().copied().find(|known| i32::from(known.code()) == code)
     }
 
     /// Number of this data type in the C interface.

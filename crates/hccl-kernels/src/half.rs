@@ -38,23 +38,13 @@ pub(crate) fn f32_to_f16(value: f32) -> u16 {
     let magnitude = bits & 0x7fff_ffff;
     // Below 2^-14: the last place of 0.5 as f32 is 2^-24, the unit of half's subnormals, so that
     // the addition itself rounds as wanted.
-    let subnormal = (f32::from_bits(magnitude) + 0.5)
-        .to_bits()
-        .wrapping_sub(0.5f32.to_bits());
+    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     // Else round on the bits: a carry out of the mantissa correctly steps the exponent, and what
     // goes past the largest half stops at infinity.
     let odd = (magnitude >> 13) & 1;
     let normal = ((magnitude + 0x0fff + odd).wrapping_sub(112 << 23) >> 13).min(0x7c00);
-    let rounded = if magnitude < 0x3880_0000 {
-        subnormal
-    } else {
-        normal
-    };
-    let finished = if magnitude > 0x7f80_0000 {
-        u32::from(F16_NAN)
-    } else {
-        rounded | sign
-    };
+    let rounded = if magnitude < 0x3880_0000 { subnormal } else { normal };
+    let finished = if magnitude > 0x7f80_0000 { u32::from(F16_NAN) } else { rounded | sign };
     finished as u16
 }
 
@@ -71,11 +61,7 @@ pub(crate) fn f32_to_bf16(value: f32) -> u16 {
     // A carry steps the exponent, and past the largest number reaches infinity by itself. Only a
     // NaN can wrap around here, and its sum is not used.
     let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
-    let finished = if value.is_nan() {
-        u32::from(BF16_NAN)
-    } else {
-        rounded
-    };
+    let finished = if value.is_nan() { u32::from(BF16_NAN) } else { rounded };
     finished as u16
 }
 
@@ -90,11 +76,7 @@ mod tests {
         let exponent = i32::from((bits >> mantissa_bits) & ((1 << exponent_bits) - 1));
         let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
         let unit = f64::from(2).powi(exponent.max(1) - bias - mantissa_bits.cast_signed());
-        let hidden = if exponent == 0 {
-            0.0
-        } else {
-            f64::from(1u32 << mantissa_bits)
-        };
+        let hidden = if exponent == 0 { 0.0 } else { f64::from(1u32 << mantissa_bits) };
         match (exponent == (1 << exponent_bits) - 1, mantissa == 0.0) {
             (true, true) => sign * f64::INFINITY,
             (true, false) => f64::NAN,
@@ -111,22 +93,14 @@ mod tests {
                 assert!(half.is_nan(), "{bits:#06x}");
                 assert_eq!(f32_to_f16(half), super::F16_NAN, "{bits:#06x}");
             } else {
-                assert_eq!(
-                    f64::from(half).to_bits(),
-                    half_want.to_bits(),
-                    "{bits:#06x}"
-                );
+                assert_eq!(f64::from(half).to_bits(), half_want.to_bits(), "{bits:#06x}");
                 assert_eq!(f32_to_f16(half), bits);
             }
             if brain_want.is_nan() {
                 assert!(brain.is_nan(), "{bits:#06x}");
                 assert_eq!(f32_to_bf16(brain), super::BF16_NAN, "{bits:#06x}");
             } else {
-                assert_eq!(
-                    f64::from(brain).to_bits(),
-                    brain_want.to_bits(),
-                    "{bits:#06x}"
-                );
+                assert_eq!(f64::from(brain).to_bits(), brain_want.to_bits(), "{bits:#06x}");
                 assert_eq!(f32_to_bf16(brain), bits);
             }
         }
@@ -144,24 +118,12 @@ mod tests {
                 f64::from(widen(above))
             };
             let middle = f64::midpoint(low, high) as f32;
-            assert_eq!(
-                f64::from(middle),
-                f64::midpoint(low, high),
-                "the midpoint is exact"
-            );
+            assert_eq!(f64::from(middle), f64::midpoint(low, high), "the midpoint is exact");
             let even = if below % 2 == 0 { below } else { above };
             for (sign, flip) in [(1.0, 0), (-1.0, 0x8000)] {
                 assert_eq!(narrow(sign * middle), flip | even, "{below:#06x}");
-                assert_eq!(
-                    narrow(sign * middle.next_down()),
-                    flip | below,
-                    "{below:#06x}"
-                );
-                assert_eq!(
-                    narrow(sign * middle.next_up()),
-                    flip | above,
-                    "{below:#06x}"
-                );
+                assert_eq!(narrow(sign * middle.next_down()), flip | below, "{below:#06x}");
+                assert_eq!(narrow(sign * middle.next_up()), flip | above, "{below:#06x}");
             }
         }
     }
@@ -179,13 +141,7 @@ mod tests {
     #[test]
     fn a_nan_never_becomes_infinity() {
         // Payloads only in the bits that are cut off, and those whose rounding would carry over.
-        for bits in [
-            0x7f80_0001,
-            0xff80_0001,
-            0x7f80_1fff,
-            0x7fff_ffff,
-            0xffff_ffff,
-        ] {
+        for bits in [0x7f80_0001, 0xff80_0001, 0x7f80_1fff, 0x7fff_ffff, 0xffff_ffff] {
             let nan = f32::from_bits(bits);
             assert_eq!(f32_to_f16(nan), super::F16_NAN, "{bits:#x}");
             assert_eq!(f32_to_bf16(nan), super::BF16_NAN, "{bits:#x}");

@@ -25,11 +25,7 @@ impl Isa {
 
     /// The preferred instruction set among those this CPU has.
     pub fn best() -> Isa {
-        Self::ALL
-            .iter()
-            .copied()
-            .rfind(|isa| isa.available())
-            .unwrap_or(Isa::Portable)
+        Self::ALL.iter().copied().rfind(|isa| isa.available()).unwrap_or(Isa::Portable)
     }
 
     /// Whether this CPU, under this operating system, runs the instruction set.

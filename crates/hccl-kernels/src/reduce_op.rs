@@ -23,10 +23,7 @@ impl ReduceOp {
 
     /// The operator with this number, or `None` if the number names none.
     pub fn from_code(code: i32) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|known| i32::from(known.code()) == code)
+        Self::ALL.iter().copied().find(|known| i32::from(known.code()) == code)
     }
 
     /// Number of this operator in the C interface.

@@ -42,12 +42,7 @@ impl Reducer {
             #[cfg(not(target_arch = "x86_64"))]
             Isa::Avx2 | Isa::Avx512 => None,
         }?;
-        Some(Reducer {
-            kernel,
-            data_type,
-            op,
-            isa,
-        })
+        Some(Reducer { kernel, data_type, op, isa })
     }
 
     /// Data type this kernel reduces.

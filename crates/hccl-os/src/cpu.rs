@@ -6,9 +6,8 @@ use std::sync::OnceLock;
 pub fn allowance() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| {
-        let mask = rustix::thread::sched_getaffinity(None)
-            .map_or(1, |set| set.count() as usize)
-            .max(1);
+        let mask =
+            rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count() as usize).max(1);
         match quota() {
             Some(cores) => mask.min((cores.floor() as usize).max(1)),
             None => mask,
@@ -37,11 +36,7 @@ fn quota() -> Option<f64> {
         }
     }
     let read = |name: &str| -> Option<f64> {
-        std::fs::read_to_string(format!("/sys/fs/cgroup/cpu/{name}"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
+        std::fs::read_to_string(format!("/sys/fs/cgroup/cpu/{name}")).ok()?.trim().parse().ok()
     };
     let (quota, period) = (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
@@ -50,9 +45,7 @@ fn quota() -> Option<f64> {
 /// Path of this process's group in the version 2 hierarchy.
 pub(crate) fn own_group_v2() -> Option<String> {
     let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("0::"))
-        .map(str::to_owned)
+    text.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned)
 }
 
 fn parse_cpu_max(text: &str) -> Option<f64> {

@@ -20,41 +20,26 @@ pub fn memory() -> Memory {
     let total = field("MemTotal:").unwrap_or(0);
     let available = field("MemAvailable:").unwrap_or(total);
     match group_limit() {
-        Some((limit, used)) if limit < total => Memory {
-            total: limit,
-            available: available.min(limit.saturating_sub(used)),
-        },
+        Some((limit, used)) if limit < total => {
+            Memory { total: limit, available: available.min(limit.saturating_sub(used)) }
+        }
         _ => Memory { total, available },
     }
 }
 
 fn meminfo_field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace()
-        .next()?
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1024)
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Limit and use of the control group, if it has a limit.
 fn group_limit() -> Option<(u64, u64)> {
-    let number = |path: String| {
-        std::fs::read_to_string(path)
-            .ok()?
-            .trim()
-            .parse::<u64>()
-            .ok()
-    };
+    let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let group = crate::cpu::own_group_v2().unwrap_or_default();
-    for root in [
-        format!("/sys/fs/cgroup{group}"),
-        "/sys/fs/cgroup".to_owned(),
-    ] {
-        if let (Some(limit), Some(used)) = (
-            number(format!("{root}/memory.max")),
-            number(format!("{root}/memory.current")),
-        ) {
+    for root in [format!("/sys/fs/cgroup{group}"), "/sys/fs/cgroup".to_owned()] {
+        if let (Some(limit), Some(used)) =
+            (number(format!("{root}/memory.max")), number(format!("{root}/memory.current")))
+        {
             return Some((limit, used));
         }
     }
@@ -79,16 +64,12 @@ pub struct HostId {
 pub fn host_id() -> OsResult<HostId> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let mut boot = [0u8; 16];
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter_map(|b| (b as char).to_digit(16).map(|d| d as u8))
-        .collect();
+    let digits: Vec<u8> =
+        text.bytes().filter_map(|b| (b as char).to_digit(16).map(|d| d as u8)).collect();
     for (byte, pair) in boot.iter_mut().zip(digits.chunks_exact(2)) {
         *byte = pair[0] << 4 | pair[1];
     }
-    let network = rustix::fs::stat("/proc/self/ns/net")
-        .named("stat(/proc/self/ns/net)")?
-        .st_ino;
+    let network = rustix::fs::stat("/proc/self/ns/net").named("stat(/proc/self/ns/net)")?.st_ino;
     Ok(HostId { boot, network })
 }
 
@@ -117,9 +98,6 @@ mod tests {
         assert!(memory.total > 0 && memory.available <= memory.total);
         assert_eq!(host_id().unwrap(), host_id().unwrap());
         assert_ne!(random16().unwrap(), random16().unwrap());
-        assert_eq!(
-            meminfo_field("MemTotal:  12 kB\n", "MemTotal:"),
-            Some(12288)
-        );
+        assert_eq!(meminfo_field("MemTotal:  12 kB\n", "MemTotal:"), Some(12288));
     }
 }

@@ -32,10 +32,7 @@ impl ProcessHandle {
     /// silence is found by time-outs.
     pub fn is_alive(&self) -> bool {
         let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         match rustix::event::poll(&mut fds, Some(&now)) {
             Ok(_) => !fds[0].revents().contains(PollFlags::IN),
             Err(_) => true,
@@ -54,6 +51,11 @@ pub fn own_id() -> u32 {
     std::process::id()
 }
 
+/// The user that this process acts as.
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,10 +63,7 @@ mod tests {
     #[test]
     fn a_handle_knows_when_its_process_ends() {
         assert!(ProcessHandle::own().unwrap().is_alive());
-        let mut child = std::process::Command::new("sleep")
-            .arg("60")
-            .spawn()
-            .unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = rustix::process::Pid::from_child(&child);
         let fd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).unwrap();
         let handle = ProcessHandle::adopt(fd);

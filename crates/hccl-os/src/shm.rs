@@ -20,24 +20,29 @@ pub struct SegmentId {
     pub inode: u64,
 }
 
-/// A mapped segment of anonymous shared memory. Unmapped on drop; other holders keep theirs.
+/// A segment of anonymous shared memory that this process made, mapped, with the descriptor by
+/// which others get it.
 #[derive(Debug)]
 pub struct Segment {
     fd: OwnedFd,
+    mapping: Mapping,
+    id: SegmentId,
+}
+
+/// A segment mapped into this process. Unmapped on drop; other holders keep theirs.
+#[derive(Debug)]
+pub struct Mapping {
     base: NonNull<u8>,
     len: usize,
-    id: SegmentId,
 }
 
 // SAFETY: the mapping is memory that belongs to no thread; this type hands out its address only,
 // and whoever dereferences it answers for the access.
-unsafe impl Send for Segment {}
+unsafe impl Send for Mapping {}
 // SAFETY: as above; all methods take the address or ask the kernel.
-unsafe impl Sync for Segment {}
+unsafe impl Sync for Mapping {}
 
-const SEALS: SealFlags = SealFlags::SHRINK
-    .union(SealFlags::GROW)
-    .union(SealFlags::SEAL);
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 impl Segment {
     /// Creates `len` bytes of zeroed memory. `label` shows in `/proc/PID/maps` only. Pages are
@@ -50,72 +55,10 @@ impl Segment {
         let fd = rustix::fs::memfd_create(label, flags).named("memfd_create")?;
         rustix::fs::ftruncate(&fd, len as u64).named("ftruncate")?;
         rustix::fs::fcntl_add_seals(&fd, SEALS).named("fcntl(F_ADD_SEALS)")?;
-        Self::map(fd, len)
-    }
-
-    /// Maps a segment that came from somebody else; it must be sealed and exactly `len` bytes.
-    ///
-    /// # Errors
-    /// When the descriptor is no such segment, or the mapping fails.
-    pub fn adopt(fd: OwnedFd, len: usize) -> OsResult<Self> {
-        let unexpected = |what, found: String, expected: String| {
-            Err(OsError::Unexpected {
-                what,
-                found,
-                expected,
-            })
-        };
-        let size = rustix::fs::fstat(&fd).named("fstat")?.st_size;
-        if size as u64 != len as u64 || len == 0 {
-            return unexpected(
-                "shared segment",
-                format!("{size} bytes"),
-                format!("{len} bytes"),
-            );
-        }
-        // A descriptor that is no memory file has no seals to ask for: the call fails.
-        let seals = rustix::fs::fcntl_get_seals(&fd).named("fcntl(F_GET_SEALS)")?;
-        if !seals.contains(SealFlags::SHRINK) {
-            return unexpected(
-                "shared segment",
-                format!("{seals:?}"),
-                "F_SEAL_SHRINK".into(),
-            );
-        }
-        Self::map(fd, len)
-    }
-
-    fn map(fd: OwnedFd, len: usize) -> OsResult<Self> {
+        let mapping = Mapping::new(&fd, len)?;
         let stat = rustix::fs::fstat(&fd).named("fstat")?;
-        // SAFETY: a fresh mapping at an address of the kernel's choice; nothing else is there.
-        let base = unsafe {
-            rustix::mm::mmap(
-                std::ptr::null_mut(),
-                len,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED | MapFlags::NORESERVE,
-                &fd,
-                0,
-            )
-        }
-        .named("mmap")?;
-        let base = NonNull::new(base.cast::<u8>()).ok_or(OsError::Call {
-            call: "mmap",
-            errno: rustix::io::Errno::NOMEM,
-        })?;
-        let id = SegmentId {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-        };
-        Ok(Self { fd, base, len, id })
-    }
-
-    /// Asks for huge pages; a refusal changes nothing but speed.
-    pub fn advise_huge(&self) {
-        // SAFETY: the range is exactly this mapping; the advice does not change its contents.
-        let _ = unsafe {
-            rustix::mm::madvise(self.base.as_ptr().cast(), self.len, Advice::LinuxHugepage)
-        };
+        let id = SegmentId { device: stat.st_dev, inode: stat.st_ino };
+        Ok(Self { fd, mapping, id })
     }
 
     /// Gives pages back to the system; they read as zero afterwards. `offset` and `len` should be
@@ -124,15 +67,76 @@ impl Segment {
     /// # Errors
     /// When the range is outside the segment or the kernel refuses.
     pub fn release(&self, offset: usize, len: usize) -> OsResult<()> {
-        if offset.checked_add(len).is_none_or(|end| end > self.len) {
+        if offset.checked_add(len).is_none_or(|end| end > self.len()) {
             return Err(OsError::Unexpected {
                 what: "range to release",
                 found: format!("{offset}+{len}"),
-                expected: format!("within {} bytes", self.len),
+                expected: format!("within {} bytes", self.len()),
             });
         }
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&self.fd, flags, offset as u64, len as u64).named("fallocate")
+    }
+
+    /// Which segment this is, in any process.
+    pub fn id(&self) -> SegmentId {
+        self.id
+    }
+}
+
+impl std::ops::Deref for Segment {
+    type Target = Mapping;
+
+    fn deref(&self) -> &Mapping {
+        &self.mapping
+    }
+}
+
+impl Mapping {
+    /// Maps a segment that came from somebody else; it must be sealed and exactly `len` bytes.
+    ///
+    /// # Errors
+    /// When the descriptor is no such segment, or the mapping fails.
+    pub fn adopt(fd: &OwnedFd, len: usize) -> OsResult<Self> {
+        let unexpected = |what, found: String, expected: String| {
+            Err(OsError::Unexpected { what, found, expected })
+        };
+        let size = rustix::fs::fstat(fd).named("fstat")?.st_size;
+        if size as u64 != len as u64 || len == 0 {
+            return unexpected("shared segment", format!("{size} bytes"), format!("{len} bytes"));
+        }
+        // A descriptor that is no memory file has no seals to ask for: the call fails.
+        let seals = rustix::fs::fcntl_get_seals(fd).named("fcntl(F_GET_SEALS)")?;
+        if !seals.contains(SealFlags::SHRINK) {
+            return unexpected("shared segment", format!("{seals:?}"), "F_SEAL_SHRINK".into());
+        }
+        Self::new(fd, len)
+    }
+
+    fn new(fd: &OwnedFd, len: usize) -> OsResult<Self> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice; nothing else is there.
+        let base = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED | MapFlags::NORESERVE,
+                fd,
+                0,
+            )
+        }
+        .named("mmap")?;
+        let base = NonNull::new(base.cast::<u8>())
+            .ok_or(OsError::Call { call: "mmap", errno: rustix::io::Errno::NOMEM })?;
+        Ok(Self { base, len })
+    }
+
+    /// Asks for huge pages; a refusal changes nothing but speed.
+    pub fn advise_huge(&self) {
+        // SAFETY: the range is exactly this mapping; the advice does not change its contents.
+        let _ = unsafe {
+            rustix::mm::madvise(self.base.as_ptr().cast(), self.len, Advice::LinuxHugepage)
+        };
     }
 
     /// First byte of the mapping in this process.
@@ -149,11 +153,6 @@ impl Segment {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-
-    /// Which segment this is, in any process.
-    pub fn id(&self) -> SegmentId {
-        self.id
-    }
 }
 
 impl AsFd for Segment {
@@ -162,9 +161,9 @@ impl AsFd for Segment {
     }
 }
 
-impl Drop for Segment {
+impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map` with this length and is given up exactly once;
+        // SAFETY: the mapping was made by `new` with this length and is given up exactly once;
         // holders of raw addresses keep the segment alive by contract.
         let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
     }
@@ -176,10 +175,7 @@ impl Drop for Segment {
 /// When the descriptor cannot be asked.
 pub fn segment_id(fd: impl AsFd) -> OsResult<SegmentId> {
     let stat = rustix::fs::fstat(fd).named("fstat")?;
-    Ok(SegmentId {
-        device: stat.st_dev,
-        inode: stat.st_ino,
-    })
+    Ok(SegmentId { device: stat.st_dev, inode: stat.st_ino })
 }
 
 #[cfg(test)]
@@ -189,14 +185,15 @@ mod tests {
     #[test]
     fn two_mappings_share_and_released_pages_are_zero() {
         let a = Segment::create("test", 1 << 20).unwrap();
-        let b = Segment::adopt(a.as_fd().try_clone_to_owned().unwrap(), 1 << 20).unwrap();
-        assert_eq!(a.id(), b.id());
+        let fd = a.as_fd().try_clone_to_owned().unwrap();
+        assert_eq!(segment_id(&fd).unwrap(), a.id());
+        let b = Mapping::adopt(&fd, 1 << 20).unwrap();
         // SAFETY: both mappings are at least 8192 bytes long and this test alone uses them.
         unsafe {
             a.base().add(4096).write_volatile(7);
             assert_eq!(b.base().add(4096).read_volatile(), 7);
-            b.release(4096, 4096).unwrap();
-            assert_eq!(a.base().add(4096).read_volatile(), 0);
+            a.release(4096, 4096).unwrap();
+            assert_eq!(b.base().add(4096).read_volatile(), 0);
         }
         assert!(a.release(1 << 20, 1).is_err());
     }
@@ -205,18 +202,12 @@ mod tests {
     fn a_segment_that_is_not_what_it_says_is_refused() {
         let a = Segment::create("test", 8192).unwrap();
         let fd = a.as_fd().try_clone_to_owned().unwrap();
-        assert!(matches!(
-            Segment::adopt(fd, 4096),
-            Err(OsError::Unexpected { .. })
-        ));
+        assert!(matches!(Mapping::adopt(&fd, 4096), Err(OsError::Unexpected { .. })));
         let unsealed = rustix::fs::memfd_create("x", MemfdFlags::ALLOW_SEALING).unwrap();
         rustix::fs::ftruncate(&unsealed, 4096).unwrap();
-        assert!(matches!(
-            Segment::adopt(unsealed, 4096),
-            Err(OsError::Unexpected { .. })
-        ));
+        assert!(matches!(Mapping::adopt(&unsealed, 4096), Err(OsError::Unexpected { .. })));
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         let len = file.metadata().unwrap().len() as usize;
-        assert!(Segment::adopt(file.into(), len).is_err());
+        assert!(Mapping::adopt(&file.into(), len).is_err());
     }
 }

@@ -84,10 +84,7 @@ impl Listener {
                 // The visitor left again, or a signal came: look for the next one.
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 Err(errno) => {
-                    return Err(OsError::Call {
-                        call: "accept",
-                        errno,
-                    });
+                    return Err(OsError::Call { call: "accept", errno });
                 }
             }
         }
@@ -113,10 +110,7 @@ impl Connection {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 Err(errno) => {
-                    return Err(OsError::Call {
-                        call: "connect",
-                        errno,
-                    });
+                    return Err(OsError::Call { call: "connect", errno });
                 }
             }
         }
@@ -142,11 +136,7 @@ impl Connection {
     /// # Errors
     /// When the kernel does not say.
     pub fn peer(&self) -> OsResult<Peer> {
-        let mut cred = libc::ucred {
-            pid: 0,
-            uid: u32::MAX,
-            gid: u32::MAX,
-        };
+        let mut cred = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut len = size_of::<libc::ucred>() as libc::socklen_t;
         let fd = std::os::fd::AsRawFd::as_raw_fd(&self.0);
         // SAFETY: `cred` and `len` are writable and of the size that this option fills.
@@ -166,10 +156,7 @@ impl Connection {
                 errno: errno.unwrap_or(Errno::INVAL),
             });
         }
-        Ok(Peer {
-            pid: cred.pid,
-            uid: cred.uid,
-        })
+        Ok(Peer { pid: cred.pid, uid: cred.uid })
     }
 
     /// Sends one message, waiting for room until `deadline`.
@@ -188,10 +175,7 @@ impl Connection {
             let mut space = [MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
             let mut ancillary = SendAncillaryBuffer::new(&mut space);
             if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(fds)) {
-                return Err(OsError::Call {
-                    call: "sendmsg",
-                    errno: Errno::MSGSIZE,
-                });
+                return Err(OsError::Call { call: "sendmsg", errno: Errno::MSGSIZE });
             }
             let parts = [IoSlice::new(bytes)];
             match rustix::net::sendmsg(&self.0, &parts, &mut ancillary, SendFlags::NOSIGNAL) {
@@ -202,10 +186,7 @@ impl Connection {
                     return Err(OsError::Closed);
                 }
                 Err(errno) => {
-                    return Err(OsError::Call {
-                        call: "sendmsg",
-                        errno,
-                    });
+                    return Err(OsError::Call { call: "sendmsg", errno });
                 }
             }
         }
@@ -249,10 +230,7 @@ impl Connection {
                 Err(Errno::INTR) => {}
                 Err(Errno::CONNRESET) => return Err(OsError::Closed),
                 Err(errno) => {
-                    return Err(OsError::Call {
-                        call: "recvmsg",
-                        errno,
-                    });
+                    return Err(OsError::Call { call: "recvmsg", errno });
                 }
             }
         }
@@ -286,16 +264,11 @@ impl Connection {
 /// # Errors
 /// When the kernel refuses to wait.
 pub fn poll(fds: &mut [PollFd<'_>], limit: Duration) -> OsResult<()> {
-    let limit = Timespec {
-        tv_sec: limit.as_secs().min(3600) as i64,
-        tv_nsec: limit.subsec_nanos().into(),
-    };
+    let limit =
+        Timespec { tv_sec: limit.as_secs().min(3600) as i64, tv_nsec: limit.subsec_nanos().into() };
     match rustix::event::poll(fds, Some(&limit)) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(errno) => Err(OsError::Call {
-            call: "poll",
-            errno,
-        }),
+        Err(errno) => Err(OsError::Call { call: "poll", errno }),
     }
 }
 
@@ -337,10 +310,7 @@ mod tests {
         a.send(b"one", &fds, soon()).unwrap();
         a.send(b"two", &[], soon()).unwrap();
         let one = b.recv(soon()).unwrap();
-        assert_eq!(
-            (one.bytes.as_slice(), one.fds.len()),
-            (b"one".as_slice(), FDS_MAX)
-        );
+        assert_eq!((one.bytes.as_slice(), one.fds.len()), (b"one".as_slice(), FDS_MAX));
         assert_eq!(b.recv(soon()).unwrap().bytes, b"two");
         assert_eq!(b.recv(soon()).unwrap_err(), OsError::TimedOut);
         assert_eq!(a.peer().unwrap().pid as u32, std::process::id());

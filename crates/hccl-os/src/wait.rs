@@ -93,10 +93,8 @@ unsafe fn sleep_on_one(watch: &Watch, limit: Duration) {
         Scope::Private => futex::Flags::PRIVATE,
         Scope::Shared => futex::Flags::empty(),
     };
-    let limit = futex::Timespec {
-        tv_sec: limit.as_secs() as i64,
-        tv_nsec: limit.subsec_nanos().into(),
-    };
+    let limit =
+        futex::Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
     // SAFETY: (1).
     let word = unsafe { &*watch.word };
     let _ = futex::wait(word, flags, watch.seen, Some(&limit));
@@ -121,10 +119,7 @@ pub struct Bell {
 impl Bell {
     /// A bell that has not rung.
     pub const fn new() -> Self {
-        Self {
-            rings: AtomicU32::new(0),
-            sleepers: AtomicU32::new(0),
-        }
+        Self { rings: AtomicU32::new(0), sleepers: AtomicU32::new(0) }
     }
 
     /// How often it has rung; the value to compare with when listening.
@@ -146,10 +141,7 @@ impl Bell {
     /// Announces a sleeper until the guard is dropped. Look at the condition after this call.
     pub fn announce(&self) -> Announced<'_> {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        Announced {
-            bell: self,
-            seen: self.rings.load(Ordering::SeqCst),
-        }
+        Announced { bell: self, seen: self.rings.load(Ordering::SeqCst) }
     }
 }
 
@@ -194,11 +186,7 @@ const YIELD_TIME: Duration = Duration::from_micros(60);
 impl Backoff {
     /// A waiter that may spin only if `spin` says so.
     pub fn new(spin: bool) -> Self {
-        Self {
-            start: None,
-            turns: 0,
-            spin,
-        }
+        Self { start: None, turns: 0, spin }
     }
 
     /// Passes a little time. False when it is time to sleep instead.
@@ -254,10 +242,8 @@ mod tests {
     #[test]
     fn several_words_and_a_limit() {
         let words = [AtomicU32::new(1), AtomicU32::new(2)];
-        let watches = [
-            Watch::new(&words[0], 1, Scope::Shared),
-            Watch::new(&words[1], 2, Scope::Private),
-        ];
+        let watches =
+            [Watch::new(&words[0], 1, Scope::Shared), Watch::new(&words[1], 2, Scope::Private)];
         // SAFETY: the words outlive the calls.
         unsafe {
             let start = Instant::now();

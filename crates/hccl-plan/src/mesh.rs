@@ -10,25 +10,11 @@ use crate::plan::{Block, Buffer, Operator, Part, Peers, Plan, Step, VERSION};
 
 /// The plan of one rank. `root` matters for rooted operators only.
 pub fn mesh(operator: Operator, ranks: u32, rank: u32, root: u32) -> Plan {
-    let input = |rank, index| Block {
-        rank,
-        buffer: Buffer::Input,
-        index,
-    };
-    let output = |rank, index| Block {
-        rank,
-        buffer: Buffer::Output,
-        index,
-    };
-    let own = Part {
-        index: rank,
-        of: ranks,
-    };
+    let input = |rank, index| Block { rank, buffer: Buffer::Input, index };
+    let output = |rank, index| Block { rank, buffer: Buffer::Output, index };
+    let own = Part { index: rank, of: ranks };
     let all = 0..ranks;
-    let mut steps = vec![Step::Wait {
-        peers: Peers::All,
-        level: 1,
-    }];
+    let mut steps = vec![Step::Wait { peers: Peers::All, level: 1 }];
     match operator {
         Operator::AllReduce => steps.push(Step::Reduce {
             part: own,
@@ -49,58 +35,28 @@ pub fn mesh(operator: Operator, ranks: u32, rank: u32, root: u32) -> Plan {
         // with its successors, so that not all read one rank's memory at a time.
         Operator::AllGather => steps.extend(all.map(|i| {
             let peer = (rank + i) % ranks;
-            Step::Copy {
-                part: Part::WHOLE,
-                source: input(peer, 0),
-                target: output(rank, peer),
-            }
+            Step::Copy { part: Part::WHOLE, source: input(peer, 0), target: output(rank, peer) }
         })),
         Operator::AlltoAll => steps.extend(all.map(|i| {
             let peer = (rank + i) % ranks;
-            Step::Copy {
-                part: Part::WHOLE,
-                source: input(peer, rank),
-                target: output(rank, peer),
-            }
+            Step::Copy { part: Part::WHOLE, source: input(peer, rank), target: output(rank, peer) }
         })),
         Operator::Broadcast => {
             if rank != root {
                 let (source, target) = (input(root, 0), output(rank, 0));
-                steps.push(Step::Copy {
-                    part: Part::WHOLE,
-                    source,
-                    target,
-                });
+                steps.push(Step::Copy { part: Part::WHOLE, source, target });
             }
         }
         Operator::Scatter => {
             let (source, target) = (input(root, rank), output(rank, 0));
-            steps.push(Step::Copy {
-                part: Part::WHOLE,
-                source,
-                target,
-            });
+            steps.push(Step::Copy { part: Part::WHOLE, source, target });
         }
         Operator::Barrier => {}
     }
     if operator != Operator::Barrier {
-        steps.extend([
-            Step::Signal,
-            Step::Wait {
-                peers: Peers::All,
-                level: 2,
-            },
-        ]);
+        steps.extend([Step::Signal, Step::Wait { peers: Peers::All, level: 2 }]);
     }
-    Plan {
-        version: VERSION,
-        operator,
-        algorithm: "mesh",
-        ranks,
-        rank,
-        root,
-        steps,
-    }
+    Plan { version: VERSION, operator, algorithm: "mesh", ranks, rank, root, steps }
 }
 
 #[cfg(test)]
@@ -115,57 +71,33 @@ mod tests {
     /// Runs the plans of all ranks on symbols, in any order that the waits allow (they all meet,
     /// so phase by phase), and refuses two accesses to one place in one phase of which one writes.
     fn run(operator: Operator, ranks: u32, root: u32) -> HashMap<(Block, u32), Value> {
-        let plans: Vec<_> = (0..ranks)
-            .map(|rank| mesh(operator, ranks, rank, root))
-            .collect();
+        let plans: Vec<_> = (0..ranks).map(|rank| mesh(operator, ranks, rank, root)).collect();
         let shares = ranks;
         let mut memory: HashMap<(Block, u32), Value> = HashMap::new();
         // In place where the operator allows it is the harder case for reductions; moving
         // operators keep input and output apart here.
         let alias = |block: Block| match operator {
-            Operator::AllReduce => Block {
-                buffer: Buffer::Input,
-                ..block
-            },
+            Operator::AllReduce => Block { buffer: Buffer::Input, ..block },
             _ => block,
         };
         let mut touched: HashMap<(Block, u32), (u32, bool)> = HashMap::new();
         let mut touch = |rank: u32, place: (Block, u32), writes: bool| {
             if let Some((other, wrote)) = touched.insert(place, (rank, writes)) {
-                assert!(
-                    other == rank || !(wrote || writes),
-                    "{operator}: race on {place:?}"
-                );
+                assert!(other == rank || !(wrote || writes), "{operator}: race on {place:?}");
                 touched.insert(place, (rank, wrote || writes));
             }
         };
         for (rank, plan) in (0u32..).zip(&plans) {
-            assert!(matches!(
-                plan.steps[0],
-                Step::Wait {
-                    peers: Peers::All,
-                    level: 1
-                }
-            ));
+            assert!(matches!(plan.steps[0], Step::Wait { peers: Peers::All, level: 1 }));
             for step in &plan.steps {
                 let (part, sources, targets) = match step {
-                    Step::Reduce {
-                        part,
-                        sources,
-                        targets,
-                    } => (part, sources.clone(), targets.clone()),
-                    Step::Copy {
-                        part,
-                        source,
-                        target,
-                    } => (part, vec![*source], vec![*target]),
+                    Step::Reduce { part, sources, targets } => {
+                        (part, sources.clone(), targets.clone())
+                    }
+                    Step::Copy { part, source, target } => (part, vec![*source], vec![*target]),
                     Step::Signal | Step::Wait { .. } => continue,
                 };
-                let parts = if part.of == 1 {
-                    0..shares
-                } else {
-                    part.index..part.index + 1
-                };
+                let parts = if part.of == 1 { 0..shares } else { part.index..part.index + 1 };
                 for share in parts {
                     let mut value = Value::new();
                     for source in &sources {
@@ -190,11 +122,7 @@ mod tests {
             for operator in Operator::ALL {
                 let root = ranks / 2;
                 let memory = run(operator, ranks, root);
-                let input = |rank, index| Block {
-                    rank,
-                    buffer: Buffer::Input,
-                    index,
-                };
+                let input = |rank, index| Block { rank, buffer: Buffer::Input, index };
                 for rank in 0..ranks {
                     let is_root = rank == root;
                     for index in 0..operator.output_blocks(ranks, is_root) {
@@ -218,14 +146,7 @@ mod tests {
                             _ => Buffer::Output,
                         };
                         for share in 0..ranks {
-                            let place = (
-                                Block {
-                                    rank,
-                                    buffer,
-                                    index,
-                                },
-                                share,
-                            );
+                            let place = (Block { rank, buffer, index }, share);
                             assert_eq!(memory.get(&place), Some(&expected), "{operator} {place:?}");
                         }
                     }

@@ -62,9 +62,7 @@ impl Operator {
 
     /// The operator of a number.
     pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|operator| *operator as u8 == code)
+        Self::ALL.into_iter().find(|operator| *operator as u8 == code)
     }
 
     /// Whether it combines values with a reduce operator.

@@ -75,17 +75,8 @@ impl Arena {
         })?;
         segment.advise_huge();
         let free = BTreeMap::from([(0, len)]);
-        let state = State {
-            free,
-            live: BTreeMap::new(),
-            used: 0,
-            peak: 0,
-            epoch: 0,
-        };
-        Ok(Self {
-            segment,
-            state: Mutex::new(state),
-        })
+        let state = State { free, live: BTreeMap::new(), used: 0, peak: 0, epoch: 0 };
+        Ok(Self { segment, state: Mutex::new(state) })
     }
 
     /// Takes `size` bytes, of which the user may touch `size + tail`.
@@ -107,9 +98,7 @@ impl Arena {
             Pages::Normal => false,
         };
         let align = if huge { HUGE_PAGE } else { GRANULE };
-        let usable = size
-            .checked_next_multiple_of(32)
-            .and_then(|n| n.checked_add(tail));
+        let usable = size.checked_next_multiple_of(32).and_then(|n| n.checked_add(tail));
         let taken = usable.and_then(|n| n.checked_next_multiple_of(align));
         let (Some(usable), Some(taken)) = (usable, taken) else {
             return full(format!("{size} bytes asked, the device has {total}"));
@@ -141,17 +130,12 @@ impl Arena {
             state.free.insert(offset, start - offset);
         }
         if start + taken < offset + len {
-            state
-                .free
-                .insert(start + taken, offset + len - start - taken);
+            state.free.insert(start + taken, offset + len - start - taken);
         }
         state.live.insert(start, (usable, taken));
         state.used += taken;
         state.peak = state.peak.max(state.used);
-        Ok(Block {
-            offset: start,
-            len: usable,
-        })
+        Ok(Block { offset: start, len: usable })
     }
 
     /// Gives back the allocation that begins at `offset`. False if none does.
@@ -213,18 +197,10 @@ impl Arena {
         let by_hand = |offset: u64, len: u64| {
             // SAFETY: the range lies in an allocation that was just given up and is not yet free,
             // so it is mapped and nobody has a right to it.
-            unsafe {
-                self.segment
-                    .base()
-                    .add(offset as usize)
-                    .write_bytes(0, len as usize)
-            };
+            unsafe { self.segment.base().add(offset as usize).write_bytes(0, len as usize) };
         };
         let released = whole_len >= RELEASE_FROM
-            && self
-                .segment
-                .release(whole as usize, whole_len as usize)
-                .is_ok();
+            && self.segment.release(whole as usize, whole_len as usize).is_ok();
         if released {
             by_hand(block.offset, whole - block.offset);
             let end = whole + whole_len;
@@ -285,9 +261,8 @@ mod tests {
             let error = arena.allocate(size, 32, Pages::Huge).unwrap_err();
             assert_eq!(error.code, code::RT_MEMORY_ALLOCATION);
         }
-        let blocks: Vec<_> = (0..31)
-            .map(|_| arena.allocate(2 << 20, 0, Pages::Huge).unwrap())
-            .collect();
+        let blocks: Vec<_> =
+            (0..31).map(|_| arena.allocate(2 << 20, 0, Pages::Huge).unwrap()).collect();
         for block in &blocks {
             assert!(arena.free(block.offset));
             assert!(!arena.free(block.offset));

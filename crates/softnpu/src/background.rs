@@ -33,9 +33,7 @@ pub(crate) fn watch(stream: &Arc<Stream>) {
 pub(crate) fn start() {
     static START: Once = Once::new();
     START.call_once(|| {
-        let spawned = std::thread::Builder::new()
-            .name("softnpu-progress".into())
-            .spawn(run);
+        let spawned = std::thread::Builder::new().name("softnpu-progress".into()).spawn(run);
         if let Err(error) = spawned {
             crate::log!(Error, "background", "no thread for progress: {error}");
         }
@@ -100,9 +98,7 @@ fn sleep(streams: &[Arc<Stream>]) {
         stream.note_background_drive();
         match found {
             Drive::Progress => return,
-            Drive::Blocked(Blocker {
-                watch: Some(watch), ..
-            }) => watches.push(watch),
+            Drive::Blocked(Blocker { watch: Some(watch), .. }) => watches.push(watch),
             Drive::Blocked(_) | Drive::Busy | Drive::Idle => {}
         }
     }

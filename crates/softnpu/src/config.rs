@@ -34,10 +34,7 @@ impl Config {
     /// # Errors
     /// When a variable has a value outside its range; the message names both.
     pub fn from_env() -> NpuResult<Self> {
-        Self::from_lookup(
-            |name| std::env::var(name).ok(),
-            hccl_os::host::memory().total,
-        )
+        Self::from_lookup(|name| std::env::var(name).ok(), hccl_os::host::memory().total)
     }
 
     /// As [`Self::from_env`], from any source of variables, on a host with `host_memory` bytes.
@@ -62,11 +59,7 @@ impl Config {
             None => soc::find(soc::DEFAULT),
             Some(name) => Some(soc::find(&name).ok_or_else(|| {
                 let names: Vec<_> = soc::SOCS.iter().map(|soc| soc.name).collect();
-                invalid(
-                    "SOFTNPU_SOC",
-                    &name,
-                    &format!("one of {}", names.join(", ")),
-                )
+                invalid("SOFTNPU_SOC", &name, &format!("one of {}", names.join(", ")))
             })?),
         }
         .expect("the default is in the table");
@@ -84,12 +77,7 @@ impl Config {
         };
         // Visibility keeps the meaning of an empty value: nothing is visible.
         let visible = visible(lookup("ASCEND_RT_VISIBLE_DEVICES").as_deref(), devices);
-        Ok(Self {
-            devices,
-            visible,
-            soc,
-            memory: memory / HUGE_PAGE * HUGE_PAGE,
-        })
+        Ok(Self { devices, visible, soc, memory: memory / HUGE_PAGE * HUGE_PAGE })
     }
 }
 
@@ -126,9 +114,7 @@ fn visible(list: Option<&str>, devices: u32) -> Vec<u32> {
     let Some(list) = list else {
         return (0..devices).collect();
     };
-    let end = list
-        .find(|c: char| !c.is_ascii_digit() && c != ',')
-        .unwrap_or(list.len());
+    let end = list.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(list.len());
     let mut ids = Vec::new();
     for item in list[..end].split(',') {
         match item.parse::<u32>() {
@@ -136,11 +122,7 @@ fn visible(list: Option<&str>, devices: u32) -> Vec<u32> {
             _ => break,
         }
     }
-    if ids.windows(2).all(|pair| pair[0] < pair[1]) {
-        ids
-    } else {
-        Vec::new()
-    }
+    if ids.windows(2).all(|pair| pair[0] < pair[1]) { ids } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -149,10 +131,7 @@ mod tests {
 
     fn config(variables: &[(&str, &str)]) -> NpuResult<Config> {
         let find = |name: &str| {
-            variables
-                .iter()
-                .find(|(n, _)| *n == name)
-                .map(|(_, value)| (*value).to_owned())
+            variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
         };
         Config::from_lookup(find, 100 << 30)
     }
@@ -178,10 +157,7 @@ mod tests {
             ("SOFTNPU_MEMORY", "-1"),
         ] {
             let error = config(&[(name, value)]).unwrap_err();
-            assert!(
-                error.message.contains(name) && error.message.contains(value),
-                "{error}"
-            );
+            assert!(error.message.contains(name) && error.message.contains(value), "{error}");
         }
         assert_eq!(config(&[("SOFTNPU_MEMORY", "3g")]).unwrap().memory, 3 << 30);
         assert_eq!(config(&[("SOFTNPU_DEVICES", "64")]).unwrap().devices, 64);

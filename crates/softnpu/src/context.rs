@@ -83,10 +83,7 @@ impl Context {
     /// # Errors
     /// 107002 when the context was destroyed meanwhile.
     pub fn default_stream(&self) -> NpuResult<Arc<Stream>> {
-        self.default_stream
-            .lock()
-            .clone()
-            .ok_or_else(NpuError::no_context)
+        self.default_stream.lock().clone().ok_or_else(NpuError::no_context)
     }
 
     /// Makes a stream.
@@ -104,12 +101,7 @@ impl Context {
 
     /// Its live streams.
     pub fn streams(&self) -> Vec<Arc<Stream>> {
-        let all = self
-            .streams
-            .lock()
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect::<Vec<_>>();
+        let all = self.streams.lock().iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
         all.into_iter().filter(|stream| !stream.is_dead()).collect()
     }
 
@@ -128,9 +120,7 @@ impl Context {
     /// 207000 for the way back, which the interface does not have.
     pub fn set_stop_on_failure(&self, stop: bool) -> NpuResult<()> {
         if !stop && self.stop_on_failure.load(Ordering::Acquire) {
-            return Err(NpuError::unsupported(
-                "changing the failure mode from stop to continue",
-            ));
+            return Err(NpuError::unsupported("changing the failure mode from stop to continue"));
         }
         self.stop_on_failure.store(stop, Ordering::Release);
         Ok(())
@@ -194,10 +184,7 @@ pub fn set_current(context: Arc<Context>) {
 /// Takes the calling thread's context away if it is this one.
 pub fn forget_current(context: &Arc<Context>) {
     CURRENT.with_borrow_mut(|current| {
-        if current
-            .as_ref()
-            .is_some_and(|current| Arc::ptr_eq(current, context))
-        {
+        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, context)) {
             *current = None;
         }
     });
@@ -213,9 +200,7 @@ pub fn set_default_device(device: i32) {
 /// # Errors
 /// 107002 when it has none and no default device is configured.
 pub fn current() -> NpuResult<Arc<Context>> {
-    let current = CURRENT
-        .with_borrow(Clone::clone)
-        .filter(|context| !context.is_dead());
+    let current = CURRENT.with_borrow(Clone::clone).filter(|context| !context.is_dead());
     if let Some(context) = current {
         return Ok(context);
     }

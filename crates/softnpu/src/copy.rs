@@ -24,9 +24,7 @@ pub enum Place {
 /// 107000 when a device or pinned allocation ends before `len` bytes.
 pub fn place(what: &str, address: *const u8, len: usize) -> NpuResult<Place> {
     if let Some(found) = runtime()?.locate(address) {
-        let left = found
-            .block
-            .map_or(0, |block| block.offset + block.len - found.offset);
+        let left = found.block.map_or(0, |block| block.offset + block.len - found.offset);
         if (len as u64) > left {
             let given = format!("{address:p} with {len} bytes");
             let allowed = format!("device memory of that size ({left} bytes are allocated there)");
@@ -80,19 +78,12 @@ pub unsafe fn copy_in_order(
         (Place::Device(_), Place::Device(_) | Place::Pinned)
         | (Place::Pinned, Place::Device(_)) => {
             let to = Address(to);
-            stream.submit(Work::Copy {
-                to,
-                from: Address(from.cast_mut()),
-                len,
-            })
+            stream.submit(Work::Copy { to, from: Address(from.cast_mut()), len })
         }
         (Place::Device(_), Place::Pageable) if take_source => {
             // SAFETY: (1): the source is readable now.
             let bytes = unsafe { std::slice::from_raw_parts(from, len) }.to_vec();
-            stream.submit(Work::CopyOwned {
-                to: Address(to),
-                bytes,
-            })
+            stream.submit(Work::CopyOwned { to: Address(to), bytes })
         }
         (Place::Device(_), Place::Pageable) | (Place::Pageable, Place::Device(_)) => {
             stream.synchronize(None)?;
@@ -100,9 +91,7 @@ pub unsafe fn copy_in_order(
             unsafe { std::ptr::copy(from, to, len) };
             Ok(())
         }
-        _ => Err(NpuError::unsupported(
-            "an asynchronous copy from host to host",
-        )),
+        _ => Err(NpuError::unsupported("an asynchronous copy from host to host")),
     }
 }
 
@@ -120,11 +109,7 @@ pub unsafe fn fill_in_order(
     stream: &Arc<Stream>,
 ) -> NpuResult<()> {
     place("devPtr", to, len)?;
-    stream.submit(Work::Set {
-        to: Address(to),
-        value,
-        len,
-    })
+    stream.submit(Work::Set { to: Address(to), value, len })
 }
 
 /// Fills at once.

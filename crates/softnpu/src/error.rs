@@ -60,11 +60,7 @@ pub type NpuResult<T> = Result<T, NpuError>;
 impl NpuError {
     /// An error with its catalogue number.
     pub fn new(code: i32, id: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            id,
-            message: message.into(),
-        }
+        Self { code, id, message: message.into() }
     }
 
     /// A value that a call does not accept, found by the runtime (107000).
@@ -89,11 +85,7 @@ impl NpuError {
 
     /// A pointer that must not be NULL.
     pub fn null(what: &str) -> Self {
-        Self::new(
-            code::INVALID_PARAM,
-            "EH0002",
-            format!("Argument {what} must not be null."),
-        )
+        Self::new(code::INVALID_PARAM, "EH0002", format!("Argument {what} must not be null."))
     }
 
     /// A handle that is stale, foreign or invented.

@@ -102,11 +102,7 @@ pub struct Event {
 pub fn device_clock() -> u64 {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     // The first reading is 1 s, so that no reading is 0.
-    1_000_000_000
-        + START
-            .get_or_init(std::time::Instant::now)
-            .elapsed()
-            .as_nanos() as u64
+    1_000_000_000 + START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64
 }
 
 impl Event {
@@ -134,18 +130,8 @@ impl Event {
         if given == IPC {
             return Err(NpuError::unsupported("events shared between processes"));
         }
-        let flags = if kind == Kind::Plain {
-            flags::PLAIN
-        } else {
-            given
-        };
-        Ok(Self {
-            kind,
-            flags,
-            device: 0,
-            latest: Mutex::default(),
-            flag: Arc::default(),
-        })
+        let flags = if kind == Kind::Plain { flags::PLAIN } else { given };
+        Ok(Self { kind, flags, device: 0, latest: Mutex::default(), flag: Arc::default() })
     }
 
     /// The same event, counted on a device.
@@ -168,10 +154,7 @@ impl Event {
     /// # Errors
     /// When the stream takes no more work.
     pub fn record(&self, stream: &Arc<Stream>) -> NpuResult<()> {
-        let record = Arc::new(Record {
-            stream: Arc::downgrade(stream),
-            time: AtomicU64::new(0),
-        });
+        let record = Arc::new(Record { stream: Arc::downgrade(stream), time: AtomicU64::new(0) });
         if self.kind == Kind::Flag {
             *self.flag.setter.lock() = Arc::downgrade(stream);
         }
@@ -203,11 +186,7 @@ impl Event {
         let latest = self.latest.lock().clone();
         match latest {
             None if self.kind == Kind::Latest => Ok(()),
-            None => Err(NpuError::value(
-                "event",
-                "never recorded",
-                "an event that was recorded",
-            )),
+            None => Err(NpuError::value("event", "never recorded", "an event that was recorded")),
             Some(record) if record.is_done() => Ok(()),
             Some(record) => stream.submit(Work::WaitRecord(record, limit)),
         }
@@ -219,9 +198,7 @@ impl Event {
     /// 207000 for kinds that have none.
     pub fn reset(&self, stream: &Arc<Stream>) -> NpuResult<()> {
         if self.kind != Kind::Flag {
-            return Err(NpuError::unsupported(
-                "aclrtResetEvent for an event of this kind",
-            ));
+            return Err(NpuError::unsupported("aclrtResetEvent for an event of this kind"));
         }
         stream.submit(Work::ResetFlag(self.flag.clone()))
     }
@@ -244,10 +221,7 @@ impl Event {
         if drive_until(&streams, deadline, || record.is_done()) {
             return Ok(());
         }
-        let text = format!(
-            "Event synchronize timeout: {:?} passed.",
-            limit.unwrap_or_default()
-        );
+        let text = format!("Event synchronize timeout: {:?} passed.", limit.unwrap_or_default());
         Err(NpuError::new(code::RT_EVENT_SYNC_TIMEOUT, "EE1002", text))
     }
 
@@ -263,11 +237,7 @@ impl Event {
         };
         let untimed = |why: &str| {
             let text = format!("The event has no time: {why}.");
-            Err(NpuError::new(
-                code::RT_EVENT_TIMESTAMP_INVALID,
-                "EE1001",
-                text,
-            ))
+            Err(NpuError::new(code::RT_EVENT_TIMESTAMP_INVALID, "EE1001", text))
         };
         if self.flags & flags::TIME_LINE == 0 {
             return untimed("it was made without ACL_EVENT_TIME_LINE");

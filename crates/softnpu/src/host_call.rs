@@ -66,15 +66,8 @@ pub struct HostCall {
 impl HostCall {
     /// A call of `function`; with `holds_stream` the stream goes on only when it has returned.
     pub fn new(function: Function, target: Target, holds_stream: bool) -> Self {
-        let call = Arc::new(Call {
-            function,
-            state: AtomicU8::new(WAITING),
-        });
-        Self {
-            call,
-            target,
-            holds_stream,
-        }
+        let call = Arc::new(Call { function, state: AtomicU8::new(WAITING) });
+        Self { call, target, holds_stream }
     }
 
     /// Hands the call over when the stream reaches it, and looks whether it is over.
@@ -138,13 +131,11 @@ fn runtime_mailbox() -> &'static Mailbox {
     static MAILBOX: OnceLock<&'static Mailbox> = OnceLock::new();
     MAILBOX.get_or_init(|| {
         let mailbox: &'static Mailbox = Box::leak(Box::default());
-        let spawned = std::thread::Builder::new()
-            .name("softnpu-host".into())
-            .spawn(|| {
-                loop {
-                    mailbox.run_all(None);
-                }
-            });
+        let spawned = std::thread::Builder::new().name("softnpu-host".into()).spawn(|| {
+            loop {
+                mailbox.run_all(None);
+            }
+        });
         if let Err(error) = spawned {
             crate::log!(Error, "host_call", "no thread for host functions: {error}");
         }

@@ -36,13 +36,7 @@ pub fn allocate(size: usize) -> NpuResult<NonNull<u8>> {
     // SAFETY: the layout has a size above zero.
     let memory = unsafe { std::alloc::alloc_zeroed(layout) };
     let memory = NonNull::new(memory).ok_or_else(full)?;
-    PINNED.write().insert(
-        memory.as_ptr() as usize,
-        Pinned {
-            len: size,
-            owned: true,
-        },
-    );
+    PINNED.write().insert(memory.as_ptr() as usize, Pinned { len: size, owned: true });
     Ok(memory)
 }
 
@@ -81,32 +75,16 @@ pub fn free(address: *mut u8) -> NpuResult<()> {
 pub fn register(address: *mut u8, size: usize) -> NpuResult<()> {
     let start = address as usize;
     let Some(end) = start.checked_add(size) else {
-        return Err(NpuError::value(
-            "size",
-            size,
-            "a range inside the address space",
-        ));
+        return Err(NpuError::value("size", size, "a range inside the address space"));
     };
     let mut pinned = PINNED.write();
-    let overlaps = pinned
-        .range(..end)
-        .next_back()
-        .is_some_and(|(&other, piece)| other + piece.len > start);
+    let overlaps =
+        pinned.range(..end).next_back().is_some_and(|(&other, piece)| other + piece.len > start);
     if overlaps {
         let text = format!("The host memory {address:p}+{size} is registered already.");
-        return Err(NpuError::new(
-            code::RT_HOST_MEMORY_ALREADY_REGISTERED,
-            "EE1001",
-            text,
-        ));
+        return Err(NpuError::new(code::RT_HOST_MEMORY_ALREADY_REGISTERED, "EE1001", text));
     }
-    pinned.insert(
-        start,
-        Pinned {
-            len: size,
-            owned: false,
-        },
-    );
+    pinned.insert(start, Pinned { len: size, owned: false });
     Ok(())
 }
 
@@ -116,19 +94,12 @@ pub fn register(address: *mut u8, size: usize) -> NpuResult<()> {
 /// 507911 when the address was not registered.
 pub fn unregister(address: *mut u8) -> NpuResult<()> {
     let mut pinned = PINNED.write();
-    if pinned
-        .get(&(address as usize))
-        .is_some_and(|piece| !piece.owned)
-    {
+    if pinned.get(&(address as usize)).is_some_and(|piece| !piece.owned) {
         pinned.remove(&(address as usize));
         return Ok(());
     }
     let text = format!("The host memory {address:p} is not registered.");
-    Err(NpuError::new(
-        code::RT_HOST_MEMORY_NOT_REGISTERED,
-        "EE1001",
-        text,
-    ))
+    Err(NpuError::new(code::RT_HOST_MEMORY_NOT_REGISTERED, "EE1001", text))
 }
 
 /// Bytes from `address` to the end of the pinned piece that holds it.

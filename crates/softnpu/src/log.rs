@@ -95,13 +95,7 @@ impl Settings {
             .and_then(|text| text.parse().ok())
             .filter(|n| (1..=1000).contains(n))
             .unwrap_or(10);
-        Self {
-            threshold,
-            events,
-            to_stdout,
-            root,
-            files_max,
-        }
+        Self { threshold, events, to_stdout, root, files_max }
     }
 
     fn writes(&self, level: Level) -> bool {
@@ -144,11 +138,7 @@ pub fn write(level: Level, module: &str, file: &str, line: u32, function: &str, 
     }
     static DEBUG: Mutex<Option<LogFile>> = Mutex::new(None);
     static RUN: Mutex<Option<LogFile>> = Mutex::new(None);
-    let (slot, folder) = if level == Level::Event {
-        (&RUN, "run")
-    } else {
-        (&DEBUG, "debug")
-    };
+    let (slot, folder) = if level == Level::Event { (&RUN, "run") } else { (&DEBUG, "debug") };
     LogFile::append(&mut slot.lock(), settings, folder, text.as_bytes());
 }
 
@@ -197,8 +187,7 @@ impl LogFile {
             .ok()?
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| {
-                path.file_name()
-                    .is_some_and(|n| n.to_string_lossy().starts_with(&prefix))
+                path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&prefix))
             })
             .collect();
         own.sort();
@@ -208,11 +197,7 @@ impl LogFile {
         }
         let path = folder.join(format!("{prefix}{}.log", timestamp(TimeForm::Name)));
         let file = File::options().append(true).create(true).open(path).ok()?;
-        Some(Self {
-            file,
-            written: 0,
-            process,
-        })
+        Some(Self { file, written: 0, process })
     }
 }
 
@@ -227,9 +212,7 @@ pub enum TimeForm {
 
 /// The local time now.
 pub fn timestamp(form: TimeForm) -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = now.as_secs() as libc::time_t;
     // SAFETY: all-zero is a valid `tm`; both pointers are to live locals.
     let tm = unsafe {
@@ -253,10 +236,7 @@ pub fn timestamp(form: TimeForm) -> String {
 fn process_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
-        std::fs::read_to_string("/proc/self/comm")
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
+        std::fs::read_to_string("/proc/self/comm").unwrap_or_default().trim().to_owned()
     })
 }
 
@@ -272,10 +252,7 @@ mod tests {
 
     fn settings(variables: &[(&str, &str)]) -> Settings {
         Settings::from_lookup(|name| {
-            variables
-                .iter()
-                .find(|(n, _)| *n == name)
-                .map(|(_, v)| (*v).to_owned())
+            variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned())
         })
     }
 
@@ -287,32 +264,20 @@ mod tests {
         assert_eq!(plain.root, PathBuf::from("/h/ascend/log"));
         let none = settings(&[("ASCEND_GLOBAL_LOG_LEVEL", "4")]);
         assert!(!none.writes(Level::Error));
-        let info = settings(&[
-            ("ASCEND_GLOBAL_LOG_LEVEL", "1"),
-            ("ASCEND_PROCESS_LOG_PATH", "/p"),
-        ]);
+        let info = settings(&[("ASCEND_GLOBAL_LOG_LEVEL", "1"), ("ASCEND_PROCESS_LOG_PATH", "/p")]);
         assert!(info.writes(Level::Info) && !info.writes(Level::Debug));
         assert!(info.writes(Level::Event));
         assert_eq!(info.root, PathBuf::from("/p"));
-        let both = settings(&[
-            ("ASCEND_SLOG_PRINT_TO_STDOUT", "1"),
-            ("ASCEND_LOG_PRINT_TO_STDOUT", "0"),
-        ]);
+        let both =
+            settings(&[("ASCEND_SLOG_PRINT_TO_STDOUT", "1"), ("ASCEND_LOG_PRINT_TO_STDOUT", "0")]);
         assert!(!both.to_stdout);
-        assert_eq!(
-            settings(&[("ASCEND_GLOBAL_LOG_LEVEL", "9")]).threshold,
-            Some(Level::Error)
-        );
+        assert_eq!(settings(&[("ASCEND_GLOBAL_LOG_LEVEL", "9")]).threshold, Some(Level::Error));
     }
 
     #[test]
     fn old_files_of_this_process_go() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings {
-            root: folder.path().into(),
-            files_max: 2,
-            ..settings(&[])
-        };
+        let settings = Settings { root: folder.path().into(), files_max: 2, ..settings(&[]) };
         let mut slot = None;
         for _ in 0..3 {
             slot = None;
@@ -320,20 +285,12 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(3));
         }
         assert!(slot.is_some());
-        assert_eq!(
-            std::fs::read_dir(folder.path().join("debug/plog"))
-                .unwrap()
-                .count(),
-            2
-        );
+        assert_eq!(std::fs::read_dir(folder.path().join("debug/plog")).unwrap().count(), 2);
     }
 
     #[test]
     fn times_have_their_form() {
-        assert_eq!(
-            timestamp(TimeForm::Line).len(),
-            "2026-11-30-06:30:00.123.456".len()
-        );
+        assert_eq!(timestamp(TimeForm::Line).len(), "2026-11-30-06:30:00.123.456".len());
         assert_eq!(timestamp(TimeForm::Name).len(), "20261130063000123".len());
     }
 }

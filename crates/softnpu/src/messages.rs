@@ -49,26 +49,12 @@ impl Message {
     pub fn new(id: &str, title: &str, text: &str, cause: &str, solution: &str) -> Self {
         let [id, title, text, cause, solution] =
             [id, title, text, cause, solution].map(str::to_owned);
-        Self {
-            id,
-            title,
-            text,
-            cause,
-            solution,
-            time: timestamp(TimeForm::Line),
-        }
+        Self { id, title, text, cause, solution, time: timestamp(TimeForm::Line) }
     }
 
     fn render(&self, out: &mut String) {
         use std::fmt::Write as _;
-        let Self {
-            id,
-            title,
-            text,
-            cause,
-            solution,
-            time,
-        } = self;
+        let Self { id, title, text, cause, solution, time } = self;
         let pid = std::process::id();
         // Writing to a string cannot fail.
         if id.ends_with("9999") {
@@ -174,9 +160,7 @@ mod tests {
     fn messages_are_read_once_and_by_their_thread() {
         push_error("aclrtMalloc", &NpuError::null("devPtr"));
         push(Message::new("EI0003", "T", "text", "cause", "N/A"));
-        std::thread::spawn(|| assert_eq!(take(), None))
-            .join()
-            .unwrap();
+        std::thread::spawn(|| assert_eq!(take(), None)).join().unwrap();
         let text = take().unwrap();
         assert!(text.contains("(EH0002): aclrtMalloc failed: Argument devPtr must not be null."));
         assert!(text.contains("        Possible Cause: cause\n") && !text.contains("Solution"));

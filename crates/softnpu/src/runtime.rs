@@ -65,10 +65,7 @@ pub struct Located {
 /// When the environment asks for something impossible, or in a forked child.
 pub fn runtime() -> NpuResult<&'static Runtime> {
     static RUNTIME: OnceLock<NpuResult<Runtime>> = OnceLock::new();
-    let runtime = RUNTIME
-        .get_or_init(Runtime::new)
-        .as_ref()
-        .map_err(Clone::clone)?;
+    let runtime = RUNTIME.get_or_init(Runtime::new).as_ref().map_err(Clone::clone)?;
     if runtime.fork_generation != hccl_os::fork::generation() {
         let text = "This process was forked from one that had set up its NPUs, and device state \
                     does not survive a fork. Start it anew (exec, or the spawn start method).";
@@ -82,28 +79,19 @@ impl Runtime {
         let fork_generation = hccl_os::fork::generation();
         let config = Config::from_env()?;
         let saturation = i32::from(config.soc.family.has_inf_nan());
-        let devices = config
-            .visible
-            .iter()
-            .zip(0u32..)
-            .map(|(&host, user)| Device {
-                user,
-                host,
-                state: Mutex::default(),
-                contexts: Mutex::default(),
-                stream_ids: StreamIds::default(),
-                streams_max: config.soc.family.streams_max(),
-                events: AtomicU32::new(0),
-                saturation: AtomicI32::new(saturation),
-                peers: Mutex::default(),
-            });
+        let devices = config.visible.iter().zip(0u32..).map(|(&host, user)| Device {
+            user,
+            host,
+            state: Mutex::default(),
+            contexts: Mutex::default(),
+            stream_ids: StreamIds::default(),
+            streams_max: config.soc.family.streams_max(),
+            events: AtomicU32::new(0),
+            saturation: AtomicI32::new(saturation),
+            peers: Mutex::default(),
+        });
         let devices = devices.collect();
-        Ok(Self {
-            devices,
-            config,
-            arenas: RwLock::default(),
-            fork_generation,
-        })
+        Ok(Self { devices, config, arenas: RwLock::default(), fork_generation })
     }
 
     /// What the user asked for.
@@ -121,9 +109,7 @@ impl Runtime {
     /// # Errors
     /// 107001 when there is none; the message says which there are.
     pub fn device(&self, user: u32) -> NpuResult<&Device> {
-        self.devices
-            .get(user as usize)
-            .ok_or_else(|| self.no_device(i64::from(user)))
+        self.devices.get(user as usize).ok_or_else(|| self.no_device(i64::from(user)))
     }
 
     /// As [`Self::device`], for a number from outside.
@@ -131,9 +117,7 @@ impl Runtime {
     /// # Errors
     /// As there.
     pub fn device_of(&self, user: i32) -> NpuResult<&Device> {
-        let found = usize::try_from(user)
-            .ok()
-            .and_then(|user| self.devices.get(user));
+        let found = usize::try_from(user).ok().and_then(|user| self.devices.get(user));
         found.ok_or_else(|| self.no_device(i64::from(user)))
     }
 
@@ -199,11 +183,7 @@ impl Runtime {
             let mut state = device.state.lock();
             if state.retained == 0 {
                 let text = format!("Device {user} is not set in this process: one reset too many.");
-                return Err(NpuError::new(
-                    code::RT_CONTEXT_RELEASE_ERROR,
-                    "EE1001",
-                    text,
-                ));
+                return Err(NpuError::new(code::RT_CONTEXT_RELEASE_ERROR, "EE1001", text));
             }
             state.retained = if force { 0 } else { state.retained - 1 };
             if state.retained > 0 {
@@ -220,19 +200,12 @@ impl Runtime {
             // Another thread set the device while the streams ran dry.
             return Ok(false);
         }
-        for context in device
-            .contexts
-            .lock()
-            .drain(..)
-            .filter_map(|weak| weak.upgrade())
-        {
+        for context in device.contexts.lock().drain(..).filter_map(|weak| weak.upgrade()) {
             context.destroy();
         }
         state.primary = None;
         if let Some(arena) = state.arena.take() {
-            self.arenas
-                .write()
-                .retain(|(_, other)| !Arc::ptr_eq(other, &arena));
+            self.arenas.write().retain(|(_, other)| !Arc::ptr_eq(other, &arena));
         }
         device.peers.lock().clear();
         Ok(true)
@@ -258,12 +231,7 @@ impl Runtime {
         for (device, arena) in arenas.iter() {
             if let Some(offset) = arena.offset_of(address as usize) {
                 let block = arena.block_at(offset);
-                return Some(Located {
-                    device: *device,
-                    arena: arena.clone(),
-                    offset,
-                    block,
-                });
+                return Some(Located { device: *device, arena: arena.clone(), offset, block });
             }
         }
         drop(arenas);
@@ -290,11 +258,7 @@ impl Device {
     /// Live streams of all its contexts.
     pub fn streams(&self) -> Vec<Arc<Stream>> {
         let contexts = self.contexts.lock();
-        contexts
-            .iter()
-            .filter_map(Weak::upgrade)
-            .flat_map(|context| context.streams())
-            .collect()
+        contexts.iter().filter_map(Weak::upgrade).flat_map(|context| context.streams()).collect()
     }
 
     /// Live contexts.

@@ -76,14 +76,7 @@ const fn soc(
     memory_gib: u64,
     l2_mib: u64,
 ) -> Soc {
-    Soc {
-        name,
-        cube_cores,
-        vector_cores,
-        memory_mib: memory_gib * 1024,
-        l2_mib,
-        family,
-    }
+    Soc { name, cube_cores, vector_cores, memory_mib: memory_gib * 1024, l2_mib, family }
 }
 
 /// Every name that `SOFTNPU_SOC` may have.

@@ -24,10 +24,7 @@ pub(crate) static SUBMITTED: Bell = Bell::new();
 
 /// Tasks that are queued and not over, in the whole process. Part of the C interface: libraries
 /// read it to see that there is nothing to wait for.
-#[allow(
-    non_upper_case_globals,
-    reason = "the name is the symbol of the C interface"
-)]
+#[allow(non_upper_case_globals, reason = "the name is the symbol of the C interface")]
 // SAFETY: the name is this project's own; nothing else in a process defines it.
 #[unsafe(no_mangle)]
 pub static softnpuPendingTasks: AtomicU64 = AtomicU64::new(0);
@@ -174,9 +171,7 @@ impl Stream {
         if self.is_dead() {
             return Err(NpuError::handle("stream", Arc::as_ptr(self).cast()));
         }
-        self.context()
-            .and_then(|context| context.refusal())
-            .map_or(Ok(()), Err)
+        self.context().and_then(|context| context.refusal()).map_or(Ok(()), Err)
     }
 
     /// Whether all that was queued is over.
@@ -270,11 +265,7 @@ impl Stream {
                 *head = self.queue.lock().pop_front();
             }
             let Some(work) = head.as_mut() else {
-                return if progressed {
-                    Drive::Progress
-                } else {
-                    Drive::Idle
-                };
+                return if progressed { Drive::Progress } else { Drive::Idle };
             };
             match work.step(arm) {
                 Step::Blocked(_) if progressed => return Drive::Progress,
@@ -299,9 +290,7 @@ impl Stream {
 
     fn fail(&self, failure: Failure, head: &mut Option<Work>) {
         crate::log!(Error, "stream", "stream {}: {}", self.id, failure.error);
-        let stops = self
-            .context()
-            .is_some_and(|context| context.note_failure(&failure.error));
+        let stops = self.context().is_some_and(|context| context.note_failure(&failure.error));
         self.failure.lock().get_or_insert(failure);
         if stops {
             self.drop_all(head);
@@ -320,8 +309,7 @@ impl Stream {
 
     /// The background thread drove: that does not count as somebody else.
     pub(crate) fn note_background_drive(&self) {
-        self.drives_seen
-            .store(self.drives.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.drives_seen.store(self.drives.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
@@ -330,10 +318,7 @@ pub(crate) fn sync_timeout(what: &str, limit: Option<Duration>) -> NpuError {
     NpuError::new(
         code::RT_STREAM_SYNC_TIMEOUT,
         "EE1002",
-        format!(
-            "{what} synchronize timeout: {:?} passed.",
-            limit.unwrap_or_default()
-        ),
+        format!("{what} synchronize timeout: {:?} passed.", limit.unwrap_or_default()),
     )
 }
 
@@ -342,9 +327,7 @@ pub(crate) fn chase(stream: &Arc<Stream>, arm: bool) -> Drive {
     let mut current = stream.clone();
     for _ in 0..CHASE_DEPTH {
         match current.drive(arm) {
-            Drive::Blocked(Blocker {
-                stream: Some(next), ..
-            }) if !Arc::ptr_eq(&next, &current) => {
+            Drive::Blocked(Blocker { stream: Some(next), .. }) if !Arc::ptr_eq(&next, &current) => {
                 current = next;
             }
             // The stream that everybody waits for has nothing to do: its task is being queued,
@@ -421,18 +404,13 @@ pub(crate) fn drive_until(
 /// Sleeps until one of `streams` may get on.
 fn sleep(streams: &[Arc<Stream>], deadline: Option<Instant>, done: &impl Fn() -> bool) {
     let activity = ACTIVITY.announce();
-    let bells: Vec<_> = streams
-        .iter()
-        .map(|stream| stream.done.announce())
-        .collect();
+    let bells: Vec<_> = streams.iter().map(|stream| stream.done.announce()).collect();
     let mut watches: Vec<Watch> = bells.iter().map(|bell| bell.watch()).collect();
     let mut inside = streams.is_empty();
     for stream in streams {
         match chase(stream, true) {
             Drive::Progress => return,
-            Drive::Blocked(Blocker {
-                watch: Some(watch), ..
-            }) => watches.push(watch),
+            Drive::Blocked(Blocker { watch: Some(watch), .. }) => watches.push(watch),
             Drive::Blocked(_) => inside = true,
             // Its own bell tells when the other thread is through.
             Drive::Busy | Drive::Idle => {}
@@ -445,9 +423,7 @@ fn sleep(streams: &[Arc<Stream>], deadline: Option<Instant>, done: &impl Fn() ->
         return;
     }
     let left = deadline.map_or(SLEEP_MAX, |deadline| {
-        deadline
-            .saturating_duration_since(Instant::now())
-            .min(SLEEP_MAX)
+        deadline.saturating_duration_since(Instant::now()).min(SLEEP_MAX)
     });
     // SAFETY: bells live in streams and statics that outlive the call; a task's word stays mapped
     // as long as the task, and the stream that holds it is not let go while we drive it.

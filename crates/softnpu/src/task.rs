@@ -128,10 +128,7 @@ pub struct Failure {
 
 impl From<NpuError> for Failure {
     fn from(error: NpuError) -> Self {
-        Self {
-            error,
-            messages: Vec::new(),
-        }
+        Self { error, messages: Vec::new() }
     }
 }
 
@@ -149,11 +146,7 @@ impl Work {
                     *from = Address(from.0.add(now));
                 }
                 *len -= now;
-                if *len == 0 {
-                    Step::Done
-                } else {
-                    Step::Progress
-                }
+                if *len == 0 { Step::Done } else { Step::Progress }
             }
             Self::CopyOwned { to, bytes } => {
                 // SAFETY: the caller of the copy promised the target until the stream passes it.
@@ -168,11 +161,7 @@ impl Work {
                     *to = Address(to.0.add(now));
                 }
                 *len -= now;
-                if *len == 0 {
-                    Step::Done
-                } else {
-                    Step::Progress
-                }
+                if *len == 0 { Step::Done } else { Step::Progress }
             }
             Self::Record(record) => {
                 record.complete();
@@ -183,10 +172,7 @@ impl Work {
                     return Step::Done;
                 }
                 late(*limit).unwrap_or_else(|| {
-                    Step::Blocked(Blocker {
-                        stream: record.stream(),
-                        ..Blocker::default()
-                    })
+                    Step::Blocked(Blocker { stream: record.stream(), ..Blocker::default() })
                 })
             }
             Self::SetFlag(event) => {
@@ -202,10 +188,7 @@ impl Work {
                     return Step::Done;
                 }
                 late(*limit).unwrap_or_else(|| {
-                    Step::Blocked(Blocker {
-                        stream: event.setter(),
-                        ..Blocker::default()
-                    })
+                    Step::Blocked(Blocker { stream: event.setter(), ..Blocker::default() })
                 })
             }
             Self::Host(call) => call.step(),
@@ -214,11 +197,9 @@ impl Work {
                 match result {
                     Poll::Done => Step::Done,
                     Poll::Progress => Step::Progress,
-                    Poll::Pending { watch, spin } => Step::Blocked(Blocker {
-                        watch,
-                        spin,
-                        stream: None,
-                    }),
+                    Poll::Pending { watch, spin } => {
+                        Step::Blocked(Blocker { watch, spin, stream: None })
+                    }
                     Poll::Failed(code) => {
                         let text = format!("The task {} failed while it ran.", task.name());
                         Step::Failed(Failure {

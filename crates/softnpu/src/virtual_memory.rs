@@ -37,13 +37,7 @@ impl Physical {
         }
         let epoch = arena.epoch();
         let block = arena.allocate(size, 0, Pages::Huge)?;
-        Ok(Self {
-            device,
-            arena,
-            block,
-            epoch,
-            mappings: AtomicU32::new(0),
-        })
+        Ok(Self { device, arena, block, epoch, mappings: AtomicU32::new(0) })
     }
 
     /// User id of the device.
@@ -79,9 +73,7 @@ pub fn reserve(size: usize) -> NpuResult<*mut u8> {
         let text = format!("Failed to reserve {size} bytes of address space.");
         NpuError::new(code::RT_MEMORY_ALLOCATION, "EL0004", text)
     };
-    let len = size
-        .checked_next_multiple_of(HUGE_PAGE as usize)
-        .ok_or_else(none)?;
+    let len = size.checked_next_multiple_of(HUGE_PAGE as usize).ok_or_else(none)?;
     let padded = len.checked_add(HUGE_PAGE as usize).ok_or_else(none)?;
     // Huge pages begin at multiples of their size: reserve more and give the ends back.
     // SAFETY: a fresh mapping at an address of the kernel's choice.
@@ -101,13 +93,7 @@ pub fn reserve(size: usize) -> NpuResult<*mut u8> {
             let _ = unsafe { rustix::mm::munmap(from as *mut _, to - from) };
         }
     }
-    RESERVED.lock().insert(
-        base,
-        Reservation {
-            len,
-            mappings: BTreeMap::new(),
-        },
-    );
+    RESERVED.lock().insert(base, Reservation { len, mappings: BTreeMap::new() });
     Ok(base as *mut u8)
 }
 
@@ -128,11 +114,7 @@ pub fn release(address: *mut u8) -> NpuResult<()> {
         }
         Some(piece) => {
             let given = format!("{address:p} with {} mappings in it", piece.mappings.len());
-            Err(NpuError::value(
-                "virPtr",
-                given,
-                "reserved memory with nothing mapped",
-            ))
+            Err(NpuError::value("virPtr", given, "reserved memory with nothing mapped"))
         }
         None => {
             let allowed = "an address from aclrtReserveMemAddress";
@@ -167,11 +149,7 @@ pub fn map(address: *mut u8, size: usize, physical: &Arc<Physical>) -> NpuResult
         .next_back()
         .is_some_and(|(&other, mapped)| other + mapped.block.len as usize > start);
     if taken {
-        return Err(NpuError::value(
-            "virPtr",
-            given,
-            "a place where nothing is mapped yet",
-        ));
+        return Err(NpuError::value("virPtr", given, "a place where nothing is mapped yet"));
     }
     // SAFETY: the range is reserved by us and nothing is mapped there, so replacing it harms
     // nobody; the file offset lies in the arena.

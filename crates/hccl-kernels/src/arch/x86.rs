@@ -63,8 +63,4 @@ macro_rules! shell {
 }
 
 shell!(Avx2, avx2, "avx2,f16c");
-shell!(
-    Avx512,
-    avx512,
-    "avx512f,avx512bw,avx512vl,avx512dq,avx2,f16c"
-);
+shell!(Avx512, avx512, "avx512f,avx512bw,avx512vl,avx512dq,avx2,f16c");

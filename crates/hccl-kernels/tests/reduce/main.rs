@@ -30,9 +30,7 @@ enum Place {
 
 /// Pairs of type and operator that can be reduced.
 fn pairs() -> impl Iterator<Item = (DataType, ReduceOp)> {
-    let all = DataType::ALL
-        .iter()
-        .flat_map(|&t| ReduceOp::ALL.iter().map(move |&op| (t, op)));
+    let all = DataType::ALL.iter().flat_map(|&t| ReduceOp::ALL.iter().map(move |&op| (t, op)));
     all.filter(|&(data_type, op)| Reducer::new(data_type, op).is_some())
 }
 
@@ -47,11 +45,8 @@ fn isas() -> Vec<Isa> {
 
 fn check(data_type: DataType, op: ReduceOp, isas: &[Isa], call: &Call) {
     let mut values = Values::new(call.seed);
-    let inputs: Vec<Vec<u64>> = call
-        .sources
-        .iter()
-        .map(|_| values.vector(data_type, call.len))
-        .collect();
+    let inputs: Vec<Vec<u64>> =
+        call.sources.iter().map(|_| values.vector(data_type, call.len)).collect();
     let wanted: Vec<u64> = (0..call.len)
         .map(|index| {
             let column: Vec<u64> = inputs.iter().map(|input| input[index]).collect();
@@ -88,10 +83,7 @@ fn check(data_type: DataType, op: ReduceOp, isas: &[Isa], call: &Call) {
         unsafe { reducer.run(&to, &from, call.len) };
 
         let same = |region: &Region, expected: &[u64], what: &str| {
-            assert!(
-                region.guards_hold(),
-                "{reducer:?} wrote beyond a {what}: {call:?}"
-            );
+            assert!(region.guards_hold(), "{reducer:?} wrote beyond a {what}: {call:?}");
             for (index, &expected) in expected.iter().enumerate() {
                 let found = region.element(data_type, index);
                 assert!(
@@ -107,24 +99,14 @@ fn check(data_type: DataType, op: ReduceOp, isas: &[Isa], call: &Call) {
         }
         for ((source, input), in_place) in sources.iter().zip(&inputs).zip(in_place) {
             let expected = if in_place { &wanted } else { input };
-            same(
-                source,
-                expected,
-                if in_place {
-                    "target in place"
-                } else {
-                    "source"
-                },
-            );
+            same(source, expected, if in_place { "target in place" } else { "source" });
         }
     }
 }
 
 fn calls() -> impl Strategy<Value = Call> {
-    let place = prop_oneof![
-        (0..32usize).prop_map(Place::Source),
-        (0..32usize).prop_map(Place::Own)
-    ];
+    let place =
+        prop_oneof![(0..32usize).prop_map(Place::Source), (0..32usize).prop_map(Place::Own)];
     (
         0..300usize,
         prop_oneof![
@@ -135,23 +117,14 @@ fn calls() -> impl Strategy<Value = Call> {
         prop::collection::vec(place, 1..4),
         any::<u64>(),
     )
-        .prop_map(|(len, sources, targets, seed)| Call {
-            len,
-            sources,
-            targets,
-            seed,
-        })
+        .prop_map(|(len, sources, targets, seed)| Call { len, sources, targets, seed })
 }
 
 #[test]
 fn kernels_agree_with_the_oracle() {
     let isas = isas();
     for (data_type, op) in pairs() {
-        let config = ProptestConfig {
-            cases: 48,
-            failure_persistence: None,
-            ..Default::default()
-        };
+        let config = ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() };
         let result = TestRunner::new(config).run(&calls(), |call| {
             check(data_type, op, &isas, &call);
             Ok(())
@@ -169,17 +142,7 @@ fn block_boundaries_do_not_show() {
         for (len, sources) in [(1023, 9), (1025, 3), (2113, 17), (2048, 2)] {
             let shifts = (0..sources).collect();
             let targets = vec![Place::Source(sources / 2), Place::Own(1)];
-            check(
-                data_type,
-                op,
-                &isas,
-                &Call {
-                    len,
-                    sources: shifts,
-                    targets,
-                    seed: seed as u64,
-                },
-            );
+            check(data_type, op, &isas, &Call { len, sources: shifts, targets, seed: seed as u64 });
         }
     }
 }
@@ -187,10 +150,7 @@ fn block_boundaries_do_not_show() {
 /// Runs a kernel on one element of each source.
 fn one(reducer: Reducer, elements: &[u64]) -> u64 {
     let mut from: Vec<u64> = elements.iter().map(|element| element.to_le()).collect();
-    let sources: Vec<*const u8> = from
-        .iter_mut()
-        .map(|word| (&raw const *word).cast())
-        .collect();
+    let sources: Vec<*const u8> = from.iter_mut().map(|word| (&raw const *word).cast()).collect();
     let mut to = 0u64;
     // SAFETY: words of their own, each at least as large and aligned as one element.
     unsafe { reducer.run(&[(&raw mut to).cast()], &sources, 1) };
@@ -222,20 +182,14 @@ fn all_sixteen_bit_floats_pass_through_unchanged() {
             // Adding -0 changes no number.
             let zeros = vec![0x8000u16; all.len()];
             let mut sum = vec![0u16; all.len()];
-            let (target, sources) = (
-                sum.as_mut_ptr().cast(),
-                [all.as_ptr().cast(), zeros.as_ptr().cast()],
-            );
+            let (target, sources) =
+                (sum.as_mut_ptr().cast(), [all.as_ptr().cast(), zeros.as_ptr().cast()]);
             // SAFETY: live vectors of `all.len()` elements each.
             unsafe { reducer.run(&[target], &sources, all.len()) };
             for (bits, found) in all.iter().zip(sum) {
                 let nan = bits & 0x7fff > infinity;
                 let quiet = infinity | (infinity & !(infinity << 1)) >> 1;
-                assert_eq!(
-                    found,
-                    if nan { quiet } else { *bits },
-                    "{data_type} {isa} {bits:#x}"
-                );
+                assert_eq!(found, if nan { quiet } else { *bits }, "{data_type} {isa} {bits:#x}");
             }
         }
     }
@@ -243,13 +197,8 @@ fn all_sixteen_bit_floats_pass_through_unchanged() {
 
 #[test]
 fn what_can_only_be_moved_has_no_reducer() {
-    let moved = [
-        DataType::I128,
-        DataType::Hif8,
-        DataType::F8e4m3,
-        DataType::F8e5m2,
-        DataType::F8e8m0,
-    ];
+    let moved =
+        [DataType::I128, DataType::Hif8, DataType::F8e4m3, DataType::F8e5m2, DataType::F8e8m0];
     for &data_type in DataType::ALL {
         for &op in ReduceOp::ALL {
             let reduced = Reducer::new(data_type, op).is_some();

@@ -21,11 +21,7 @@ impl Region {
         let words = (start + (len + GUARD) * size).div_ceil(8);
         let mut buffer = vec![0; words];
         buffer.fill(u64::from_le_bytes([GUARD_BYTE; 8]));
-        Region {
-            buffer,
-            start,
-            bytes: len * size,
-        }
+        Region { buffer, start, bytes: len * size }
     }
 
     pub(crate) fn pointer(&mut self) -> *mut u8 {
@@ -50,10 +46,8 @@ impl Region {
     }
 
     pub(crate) fn guards_hold(&self) -> bool {
-        let (before, after) = (
-            &self.bytes()[..self.start],
-            &self.bytes()[self.start + self.bytes..],
-        );
+        let (before, after) =
+            (&self.bytes()[..self.start], &self.bytes()[self.start + self.bytes..]);
         before.iter().chain(after).all(|&byte| byte == GUARD_BYTE)
     }
 
@@ -87,11 +81,7 @@ impl Values {
         let (kind, random) = (self.next() % 8, self.next());
         let Some(mantissa) = mantissa_bits(data_type) else {
             let edges = [0, 1, mask, mask >> 1, (mask >> 1) + 1, mask - 1];
-            return if kind == 0 {
-                edges[(random % 6) as usize]
-            } else {
-                random & mask
-            };
+            return if kind == 0 { edges[(random % 6) as usize] } else { random & mask };
         };
         let sign = (random >> 63) << (bits - 1);
         let fraction = (1 << mantissa) - 1;

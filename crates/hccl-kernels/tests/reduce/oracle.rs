@@ -20,11 +20,8 @@ pub(crate) fn reduce(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64
             integers(8 * data_type.size(), false, op, elements)
         }
         DataType::F64 => {
-            let total = floats(
-                op,
-                elements.iter().map(|&bits| f64::from_bits(bits)),
-                f64::total_cmp,
-            );
+            let total =
+                floats(op, elements.iter().map(|&bits| f64::from_bits(bits)), f64::total_cmp);
             total.map_or(0x7ff8_0000_0000_0000, f64::to_bits)
         }
         DataType::F32 => {
@@ -44,39 +41,26 @@ struct Format {
     bias: i32,
 }
 
-const HALF: Format = Format {
-    mantissa_bits: 10,
-    bias: 15,
-};
-const BRAIN: Format = Format {
-    mantissa_bits: 7,
-    bias: 127,
-};
+const HALF: Format = Format { mantissa_bits: 10, bias: 15 };
+const BRAIN: Format = Format { mantissa_bits: 7, bias: 127 };
 
 fn integers(bits: usize, signed: bool, op: ReduceOp, elements: &[u64]) -> u64 {
     let modulus = 1i128 << bits;
     let value = |element: u64| {
         let element = i128::from(element);
-        if signed && element >= modulus / 2 {
-            element - modulus
-        } else {
-            element
-        }
+        if signed && element >= modulus / 2 { element - modulus } else { element }
     };
-    let total = elements
-        .iter()
-        .map(|&element| value(element))
-        .reduce(|total, next| {
-            let exact = match op {
-                ReduceOp::Sum => total + next,
-                // The product of two 64-bit numbers modulo 2^128 is right modulo 2^64.
-                ReduceOp::Prod => total.wrapping_mul(next),
-                ReduceOp::Max => total.max(next),
-                ReduceOp::Min => total.min(next),
-                other => panic!("unknown operator {other}"),
-            };
-            value(exact.rem_euclid(modulus) as u64)
-        });
+    let total = elements.iter().map(|&element| value(element)).reduce(|total, next| {
+        let exact = match op {
+            ReduceOp::Sum => total + next,
+            // The product of two 64-bit numbers modulo 2^128 is right modulo 2^64.
+            ReduceOp::Prod => total.wrapping_mul(next),
+            ReduceOp::Max => total.max(next),
+            ReduceOp::Min => total.min(next),
+            other => panic!("unknown operator {other}"),
+        };
+        value(exact.rem_euclid(modulus) as u64)
+    });
     total.expect("there is a source").rem_euclid(modulus) as u64
 }
 
@@ -129,11 +113,7 @@ fn decode(format: Format, bits: u64) -> f64 {
     if magnitude == infinity(format) {
         return sign * f64::INFINITY;
     }
-    let significand = if exponent == 0 {
-        mantissa
-    } else {
-        hidden + mantissa
-    };
+    let significand = if exponent == 0 { mantissa } else { hidden + mantissa };
     let scale = (exponent as i32).max(1) - format.bias - format.mantissa_bits;
     sign * significand as f64 * 2f64.powi(scale)
 }

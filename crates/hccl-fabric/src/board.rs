@@ -1,0 +1,312 @@
+//! The control block of a communicator on one host: shared memory in which every rank says where
+//! it is.
+//!
+//! ```text
+//! 0     magic u64, version u32, ranks u32, nonce 16
+//! 64    faults u32 (changed by whoever finds one), culprit u32, reason u32
+//! 256   rank 0: +0   progress u64 (sequence << 8 | level), state u32, reason u32   [owner writes]
+//!               +128 waiters u32                                           [waiters write]
+//!               +256 call of even sequence numbers, 16 words               [owner writes]
+//!               +384 call of odd sequence numbers, 16 words                [owner writes]
+//! 768   rank 1 ...
+//! ```
+//!
+//! Each line has one writer, except for the rare fault words. All of it is written by other
+//! processes, so whatever is read is checked before it is used.
+
+use hccl_os::shm::{Mapping, Segment};
+use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, fence, low_half};
+use hccl_os::wait::{Scope, Watch, wake_all};
+use hccl_os::{OsError, OsResult};
+
+const MAGIC: u64 = 0x4452_414f_4243_4348;
+const VERSION: u32 = 1;
+const HEADER: usize = 256;
+const RANK: usize = 512;
+const CALL_WORDS: usize = 16;
+const SIGNATURE_WORDS: usize = SIGNATURE_BYTES / 8;
+
+/// Bytes by which ranks compare what they called.
+pub const SIGNATURE_BYTES: usize = 32;
+
+/// A buffer of a rank: a piece of the memory that it shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub len: u64,
+}
+
+/// What a rank called, as everybody can read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// Bytes that must be the same on all ranks.
+    pub signature: [u8; SIGNATURE_BYTES],
+    /// What the operator reads.
+    pub input: Span,
+    /// What the operator writes.
+    pub output: Span,
+}
+
+/// What became of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum State {
+    /// It takes part.
+    Here = 0,
+    /// It ended its use of the communicator.
+    Left = 1,
+    /// It failed, or somebody found it dead.
+    Failed = 2,
+}
+
+/// A board in this process.
+#[derive(Debug)]
+pub(crate) struct Board {
+    memory: Mapping,
+    ranks: u32,
+}
+
+impl Board {
+    pub(crate) fn bytes(ranks: u32) -> usize {
+        HEADER + ranks as usize * RANK
+    }
+
+    /// Lays out a board in fresh memory, for passing on.
+    pub(crate) fn create(ranks: u32, nonce: &[u8; 16]) -> OsResult<Segment> {
+        let segment = Segment::create("hccl-board", Self::bytes(ranks))?;
+        let put = |at: usize, bytes: &[u8]| {
+            // SAFETY: the header is inside the fresh mapping, which nobody else has yet.
+            unsafe {
+                let to = segment.base().add(at);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+            }
+        };
+        put(0, &MAGIC.to_le_bytes());
+        put(8, &VERSION.to_le_bytes());
+        put(12, &ranks.to_le_bytes());
+        put(16, nonce);
+        Ok(segment)
+    }
+
+    /// Takes over the root's board; it must be one for this many ranks.
+    pub(crate) fn adopt(memory: Mapping, ranks: u32) -> OsResult<Self> {
+        let board = Self { memory, ranks };
+        let fits = board.memory.len() == Self::bytes(ranks);
+        let found = if fits {
+            let magic = board.u64(0).load(Ordering::Acquire);
+            let version = board.u32(8).load(Ordering::Relaxed);
+            (magic, version, board.u32(12).load(Ordering::Relaxed))
+        } else {
+            (0, 0, 0)
+        };
+        if found != (MAGIC, VERSION, ranks) {
+            return Err(OsError::Unexpected {
+                what: "control block of the communicator",
+                found: format!("{found:x?} in {} bytes", board.memory.len()),
+                expected: format!("{:x?}", (MAGIC, VERSION, ranks)),
+            });
+        }
+        Ok(board)
+    }
+
+    pub(crate) fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn u32(&self, at: usize) -> &AtomicU32 {
+        debug_assert!(at + 4 <= self.memory.len() && at.is_multiple_of(4));
+        // SAFETY: inside the mapping and aligned (callers compute `at` from the layout and a rank
+        // below `ranks`); all access to the board is atomic; the borrow ends with the mapping.
+        unsafe { AtomicU32::from_ptr(self.memory.base().add(at).cast()) }
+    }
+
+    fn u64(&self, at: usize) -> &AtomicU64 {
+        debug_assert!(at + 8 <= self.memory.len() && at.is_multiple_of(8));
+        // SAFETY: as in `u32`.
+        unsafe { AtomicU64::from_ptr(self.memory.base().add(at).cast()) }
+    }
+
+    fn rank(&self, rank: u32) -> usize {
+        assert!(rank < self.ranks, "ranks are checked where they come in");
+        HEADER + rank as usize * RANK
+    }
+
+    fn progress(&self, rank: u32) -> &AtomicU64 {
+        self.u64(self.rank(rank))
+    }
+
+    fn waiters(&self, rank: u32) -> &AtomicU32 {
+        self.u32(self.rank(rank) + 128)
+    }
+
+    fn call_at(&self, rank: u32, sequence: u64) -> usize {
+        self.rank(rank) + if sequence.is_multiple_of(2) { 256 } else { 384 }
+    }
+
+    /// Writes a call where the others will look for it once the progress says so.
+    pub(crate) fn write_call(&self, rank: u32, sequence: u64, call: &Call) {
+        let mut words = [0u64; CALL_WORDS];
+        words[0] = sequence;
+        for (word, bytes) in words[1..].iter_mut().zip(call.signature.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().expect("chunks of eight"));
+        }
+        let spans = &mut words[1 + SIGNATURE_WORDS..];
+        spans[..4].copy_from_slice(&[
+            call.input.offset,
+            call.input.len,
+            call.output.offset,
+            call.output.len,
+        ]);
+        let at = self.call_at(rank, sequence);
+        for (i, word) in words.into_iter().enumerate() {
+            self.u64(at + 8 * i).store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// Reads a rank's call; `None` if the record is not that of this sequence number.
+    pub(crate) fn read_call(&self, rank: u32, sequence: u64) -> Option<Call> {
+        let at = self.call_at(rank, sequence);
+        let word = |i: usize| self.u64(at + 8 * i).load(Ordering::Relaxed);
+        if word(0) != sequence {
+            return None;
+        }
+        let mut signature = [0u8; SIGNATURE_BYTES];
+        for (i, bytes) in signature.chunks_exact_mut(8).enumerate() {
+            bytes.copy_from_slice(&word(1 + i).to_le_bytes());
+        }
+        let span = |i: usize| Span {
+            offset: word(1 + SIGNATURE_WORDS + i),
+            len: word(2 + SIGNATURE_WORDS + i),
+        };
+        Some(Call { signature, input: span(0), output: span(2) })
+    }
+
+    /// Raises a rank's progress and wakes whoever sleeps on it.
+    pub(crate) fn signal(&self, rank: u32, sequence: u64, level: u8) {
+        let word = self.progress(rank);
+        // SYNC(progress): pairs with the acquire load in `reached`: what this rank did before is
+        // visible to whoever sees the level.
+        word.store(sequence << 8 | u64::from(level), Ordering::Release);
+        // SYNC(sleepers): the fence stands between our store and our look at the waiters, as the
+        // fence in `announce` stands between a waiter's mark and its look at the progress.
+        fence(Ordering::SeqCst);
+        if self.waiters(rank).load(Ordering::Relaxed) != 0 {
+            wake_all(low_half(word), Scope::Shared);
+        }
+    }
+
+    /// Whether a rank has come as far.
+    pub(crate) fn reached(&self, rank: u32, sequence: u64, level: u8) -> bool {
+        // SYNC(progress): pairs with the release store in `signal`.
+        self.progress(rank).load(Ordering::Acquire) >= sequence << 8 | u64::from(level)
+    }
+
+    /// A rank's progress: sequence number and level.
+    pub(crate) fn position(&self, rank: u32) -> (u64, u8) {
+        let word = self.progress(rank).load(Ordering::Acquire);
+        (word >> 8, word as u8)
+    }
+
+    /// Marks the caller as one that will sleep on `rank`'s progress.
+    pub(crate) fn announce(&self, rank: u32) {
+        self.waiters(rank).fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Takes the mark away.
+    pub(crate) fn retract(&self, rank: u32) {
+        self.waiters(rank).fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// What to sleep on for `rank`.
+    pub(crate) fn watch(&self, rank: u32) -> Watch {
+        let word = self.progress(rank);
+        let seen = word.load(Ordering::SeqCst) as u32;
+        Watch::new(low_half(word), seen, Scope::Shared)
+    }
+
+    /// What became of a rank, and why.
+    pub(crate) fn state(&self, rank: u32) -> (State, u32) {
+        let at = self.rank(rank) + 8;
+        let state = match self.u32(at).load(Ordering::Acquire) {
+            0 => State::Here,
+            1 => State::Left,
+            // Anything else that a damaged board holds counts as a failure.
+            _ => State::Failed,
+        };
+        (state, self.u32(at + 4).load(Ordering::Relaxed))
+    }
+
+    /// Says what became of a rank, once: the first word stands. Wakes everybody.
+    pub(crate) fn set_state(&self, rank: u32, state: State, reason: u32) {
+        let at = self.rank(rank) + 8;
+        let word = self.u32(at);
+        self.u32(at + 4).store(reason, Ordering::Relaxed);
+        let here = State::Here as u32;
+        let first =
+            word.compare_exchange(here, state as u32, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if first {
+            self.u32(64).fetch_add(1, Ordering::SeqCst);
+            for other in 0..self.ranks {
+                wake_all(low_half(self.progress(other)), Scope::Shared);
+            }
+        }
+    }
+
+    /// How many ranks are no longer here.
+    pub(crate) fn gone(&self) -> u32 {
+        self.u32(64).load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd as _;
+
+    fn board(ranks: u32) -> Board {
+        let segment = Board::create(ranks, &[1; 16]).unwrap();
+        again(&segment, ranks).unwrap()
+    }
+
+    fn again(segment: &Segment, ranks: u32) -> OsResult<Board> {
+        let fd = segment.as_fd().try_clone_to_owned().unwrap();
+        Board::adopt(Mapping::adopt(&fd, segment.len())?, ranks)
+    }
+
+    #[test]
+    fn calls_and_progress_are_read_as_written() {
+        let board = board(3);
+        let call = Call {
+            signature: std::array::from_fn(|i| i as u8),
+            input: Span { offset: 1, len: 2 },
+            output: Span { offset: 3, len: 4 },
+        };
+        board.write_call(2, 9, &call);
+        assert_eq!(board.read_call(2, 9), Some(call));
+        assert_eq!(board.read_call(2, 11), None);
+        assert!(!board.reached(2, 9, 1));
+        board.signal(2, 9, 1);
+        assert!(board.reached(2, 9, 1) && board.reached(2, 8, 200) && !board.reached(2, 9, 2));
+        assert_eq!(board.position(2), (9, 1));
+    }
+
+    #[test]
+    fn the_first_word_on_a_rank_stands() {
+        let board = board(2);
+        assert_eq!((board.state(1), board.gone()), ((State::Here, 0), 0));
+        board.set_state(1, State::Left, 0);
+        board.set_state(1, State::Failed, 5);
+        assert_eq!((board.state(1).0, board.gone()), (State::Left, 1));
+    }
+
+    #[test]
+    fn a_foreign_board_is_refused() {
+        let segment = Board::create(2, &[1; 16]).unwrap();
+        assert!(again(&segment, 3).is_err());
+        again(&segment, 2).unwrap().u64(0).store(1, Ordering::Relaxed);
+        assert!(again(&segment, 2).is_err());
+    }
+}

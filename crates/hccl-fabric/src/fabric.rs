@@ -1,0 +1,114 @@
+//! What ranks have in common, whatever lies between them.
+
+use hccl_os::wait::Watch;
+
+use crate::board::Call;
+
+/// Why a communicator can no longer be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A rank's process ended.
+    #[error("rank {rank} (process {pid}) has ended")]
+    Dead {
+        /// Which rank.
+        rank: u32,
+        /// Its process, by its own number.
+        pid: u32,
+    },
+    /// A rank ended its use of the communicator.
+    #[error("rank {rank} (process {pid}) has left the communicator")]
+    Left {
+        /// Which rank.
+        rank: u32,
+        /// Its process, by its own number.
+        pid: u32,
+    },
+    /// A rank failed, for a reason that only it knows in full.
+    #[error("rank {rank} (process {pid}) failed: {}", reason_text(*reason))]
+    Failed {
+        /// Which rank.
+        rank: u32,
+        /// Its process, by its own number.
+        pid: u32,
+        /// Its reason, as given to [`Fabric::fail`].
+        reason: u32,
+    },
+}
+
+impl Fault {
+    /// The rank at fault.
+    pub fn rank(&self) -> u32 {
+        match *self {
+            Self::Dead { rank, .. } | Self::Left { rank, .. } | Self::Failed { rank, .. } => rank,
+        }
+    }
+}
+
+/// Reasons that a rank gives to the others.
+pub mod reason {
+    /// Its process ended; told by whoever found out.
+    pub const DEAD: u32 = 1;
+    /// An operation took longer than its time-out.
+    pub const TIMED_OUT: u32 = 2;
+    /// The ranks called different operations.
+    pub const MISMATCH: u32 = 3;
+    /// It was told to stop.
+    pub const ABORTED: u32 = 4;
+    /// It read something impossible from another rank.
+    pub const BROKEN: u32 = 5;
+}
+
+fn reason_text(reason: u32) -> &'static str {
+    match reason {
+        reason::DEAD => "its process ended",
+        reason::TIMED_OUT => "an operation ran into its time-out there",
+        reason::MISMATCH => "the ranks called different operations",
+        reason::ABORTED => "it was told to stop",
+        reason::BROKEN => "it read something impossible from another rank",
+        _ => "for a reason that this version does not know",
+    }
+}
+
+/// What the ranks of a communicator share.
+///
+/// A rank's progress is a sequence number (the call) and a level in it; both only grow. Nothing
+/// here blocks.
+pub trait Fabric: Send + Sync {
+    /// The own rank.
+    fn rank(&self) -> u32;
+    /// How many ranks there are.
+    fn ranks(&self) -> u32;
+    /// Makes a call known and raises the own progress to level 1 of it.
+    fn publish(&self, sequence: u64, call: &Call);
+    /// A peer's call, once its progress has reached it.
+    fn call_of(&self, peer: u32, sequence: u64) -> Option<Call>;
+    /// Raises the own progress.
+    fn signal(&self, sequence: u64, level: u8);
+    /// Whether a peer has come as far; what it did before is visible then.
+    fn reached(&self, peer: u32, sequence: u64, level: u8) -> bool;
+    /// Where a peer is: sequence number and level.
+    fn position(&self, peer: u32) -> (u64, u8);
+    /// Announces that somebody will sleep until `peer` gets on. Look at its progress afterwards.
+    fn announce(&self, peer: u32);
+    /// Ends [`Self::announce`].
+    fn retract(&self, peer: u32);
+    /// The word that changes when `peer` gets on.
+    fn watch(&self, peer: u32) -> Option<Watch>;
+    /// Whether spinning for an answer makes sense: each rank has a core of its own.
+    fn cores_to_spare(&self) -> bool;
+    /// Address in this process of a piece of a peer's memory, if the peer has such a piece.
+    fn memory(&self, peer: u32, offset: u64, len: u64) -> Option<*mut u8>;
+    /// Whether any rank is known to be gone; cheap.
+    fn any_gone(&self) -> bool;
+    /// What became of a rank that is gone, as far as anybody found out.
+    fn fault(&self, rank: u32) -> Option<Fault>;
+    /// Looks for ranks whose process has ended; costs system calls.
+    fn probe(&self);
+    /// Tells everybody that the own rank cannot go on.
+    fn fail(&self, reason: u32);
+    /// Tells everybody that the own rank is through with the communicator.
+    fn leave(&self);
+    /// Process of a rank, for messages.
+    fn process(&self, rank: u32) -> u32;
+}

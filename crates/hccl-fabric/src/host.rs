@@ -1,0 +1,160 @@
+//! The fabric of ranks that share a host.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hccl_os::process::ProcessHandle;
+use hccl_os::sync::{AtomicBool, Ordering};
+use hccl_os::wait::Watch;
+
+use crate::board::{Board, Call, State};
+use crate::fabric::{Fabric, Fault, reason};
+use crate::region::Region;
+use crate::rendezvous::{JoinError, join};
+use crate::root_info::RootInfo;
+use crate::wire::Member;
+
+/// What a rank brings along.
+pub struct Join {
+    /// How many ranks take part.
+    pub ranks: u32,
+    /// Which one the caller is.
+    pub rank: u32,
+    /// Its device, for messages.
+    pub device: i32,
+    /// The memory that it shares with the others, at its address here.
+    pub region: Arc<Region>,
+    /// A descriptor of that memory, to pass on.
+    pub memory: std::os::fd::OwnedFd,
+    /// Bytes of that memory.
+    pub memory_len: u64,
+    /// How long to wait for the others.
+    pub timeout: Duration,
+}
+
+/// A rank of which this process knows.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) member: Member,
+    pub(crate) region: Arc<Region>,
+    /// `None` for ranks of this process.
+    pub(crate) process: Option<Arc<ProcessHandle>>,
+}
+
+/// Ranks that share a host, as threads or processes.
+#[derive(Debug)]
+pub struct HostFabric {
+    rank: u32,
+    board: Board,
+    peers: Vec<Peer>,
+    cores_to_spare: bool,
+    over: AtomicBool,
+}
+
+impl HostFabric {
+    /// Joins the communicator of a root info; returns when all ranks have.
+    ///
+    /// # Errors
+    /// When they do not come in time, do not fit together, or one goes away.
+    pub fn join(root: &RootInfo, join_with: Join) -> Result<Self, JoinError> {
+        let rank = join_with.rank;
+        let (board, peers) = join(root, join_with)?;
+        let cores_to_spare = peers.len() <= hccl_os::cpu::allowance();
+        Ok(Self { rank, board, peers, cores_to_spare, over: AtomicBool::new(false) })
+    }
+}
+
+impl Fabric for HostFabric {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.board.ranks()
+    }
+
+    fn publish(&self, sequence: u64, call: &Call) {
+        self.board.write_call(self.rank, sequence, call);
+        self.board.signal(self.rank, sequence, 1);
+    }
+
+    fn call_of(&self, peer: u32, sequence: u64) -> Option<Call> {
+        self.board.read_call(peer, sequence)
+    }
+
+    fn signal(&self, sequence: u64, level: u8) {
+        self.board.signal(self.rank, sequence, level);
+    }
+
+    fn reached(&self, peer: u32, sequence: u64, level: u8) -> bool {
+        self.board.reached(peer, sequence, level)
+    }
+
+    fn position(&self, peer: u32) -> (u64, u8) {
+        self.board.position(peer)
+    }
+
+    fn announce(&self, peer: u32) {
+        self.board.announce(peer);
+    }
+
+    fn retract(&self, peer: u32) {
+        self.board.retract(peer);
+    }
+
+    fn watch(&self, peer: u32) -> Option<Watch> {
+        Some(self.board.watch(peer))
+    }
+
+    fn cores_to_spare(&self) -> bool {
+        self.cores_to_spare
+    }
+
+    fn memory(&self, peer: u32, offset: u64, len: u64) -> Option<*mut u8> {
+        self.peers.get(peer as usize)?.region.at(offset, len)
+    }
+
+    fn any_gone(&self) -> bool {
+        self.board.gone() != 0
+    }
+
+    fn fault(&self, rank: u32) -> Option<Fault> {
+        let pid = self.process(rank);
+        match self.board.state(rank) {
+            (State::Here, _) => None,
+            (State::Left, _) => Some(Fault::Left { rank, pid }),
+            (State::Failed, reason::DEAD) => Some(Fault::Dead { rank, pid }),
+            (State::Failed, reason) => Some(Fault::Failed { rank, pid, reason }),
+        }
+    }
+
+    fn probe(&self) {
+        for (rank, peer) in (0u32..).zip(&self.peers) {
+            let dead = peer.process.as_ref().is_some_and(|process| !process.is_alive());
+            if dead && self.board.state(rank).0 == State::Here {
+                self.board.set_state(rank, State::Failed, reason::DEAD);
+            }
+        }
+    }
+
+    fn fail(&self, reason: u32) {
+        self.over.store(true, Ordering::Release);
+        self.board.set_state(self.rank, State::Failed, reason);
+    }
+
+    fn leave(&self) {
+        if !self.over.swap(true, Ordering::AcqRel) {
+            self.board.set_state(self.rank, State::Left, 0);
+        }
+    }
+
+    fn process(&self, rank: u32) -> u32 {
+        self.peers.get(rank as usize).map_or(0, |peer| peer.member.pid)
+    }
+}
+
+impl Drop for HostFabric {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

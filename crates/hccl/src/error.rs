@@ -1,0 +1,132 @@
+//! How an operation fails. Every message says which rank waited for which, in what, and why.
+
+use std::time::Duration;
+
+use hccl_fabric::{Fault, reason};
+use hccl_plan::Operator;
+
+/// Which operation of which rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Name of the communicator.
+    pub communicator: String,
+    /// The own rank.
+    pub rank: u32,
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// The operator.
+    pub operator: Operator,
+    /// Number of the operation in the communicator, from 1.
+    pub sequence: u64,
+}
+
+impl std::fmt::Display for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { communicator, rank, ranks, operator, sequence } = self;
+        write!(
+            f,
+            "{operator} number {sequence} of communicator {communicator} on rank {rank} of {ranks}"
+        )
+    }
+}
+
+/// Where a rank is that others wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lag {
+    /// Which rank.
+    pub rank: u32,
+    /// Its process, by its own number.
+    pub process: u32,
+    /// The newest operation that it has called, 0 for none.
+    pub sequence: u64,
+}
+
+/// Why an operation, or the whole communicator, failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The request itself cannot be.
+    #[error("{what} is {given}; allowed is {allowed}")]
+    Invalid {
+        /// Which part of it.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The ranks called different things.
+    #[error("{context}: the ranks called different operations: {table}")]
+    Mismatch {
+        /// Which operation.
+        context: Context,
+        /// Who called what.
+        table: String,
+    },
+    /// A rank that is needed is gone.
+    #[error("{context}: {fault}")]
+    Peer {
+        /// Which operation.
+        context: Context,
+        /// Who, and what became of it.
+        fault: Fault,
+    },
+    /// Ranks did not get on in time.
+    #[error("{context} waited {waited:?} (the time-out) for {}", lag_text(lagging, *finishing))]
+    TimedOut {
+        /// Which operation.
+        context: Context,
+        /// How long it waited.
+        waited: Duration,
+        /// For whom.
+        lagging: Vec<Lag>,
+        /// Whether all had called it, so that some did not finish.
+        finishing: bool,
+    },
+    /// A rank's call points outside of the memory that it shares.
+    #[error("{context}: rank {peer} shares no memory at {what}")]
+    Broken {
+        /// Which operation.
+        context: Context,
+        /// Whose call.
+        peer: u32,
+        /// What it points to.
+        what: String,
+    },
+    /// The communicator was told to stop, or an operation was thrown away half done.
+    #[error("communicator {communicator} on rank {rank} was aborted: {cause}")]
+    Aborted {
+        /// Name of the communicator.
+        communicator: String,
+        /// The own rank.
+        rank: u32,
+        /// Who or what did it.
+        cause: String,
+    },
+}
+
+impl Error {
+    /// What the other ranks are told.
+    pub(crate) fn reason(&self) -> u32 {
+        match self {
+            Self::Mismatch { .. } => reason::MISMATCH,
+            Self::Peer { .. } => reason::ABORTED,
+            Self::TimedOut { .. } => reason::TIMED_OUT,
+            Self::Broken { .. } => reason::BROKEN,
+            Self::Invalid { .. } | Self::Aborted { .. } => reason::ABORTED,
+        }
+    }
+}
+
+fn lag_text(lagging: &[Lag], finishing: bool) -> String {
+    let one = |lag: &Lag| {
+        let Lag { rank, process, sequence } = lag;
+        let at = match (finishing, sequence) {
+            (true, _) => "which did not finish it".to_owned(),
+            (false, 0) => "which has called nothing yet".to_owned(),
+            (false, n) => format!("whose newest operation is number {n}"),
+        };
+        format!("rank {rank} (process {process}), {at}")
+    };
+    lagging.iter().map(one).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,59 @@
+//! How a C call comes in and goes out.
+
+use std::ffi::c_int;
+
+use hccl_abi::contain;
+
+use crate::errors::{Failure, Record, Status};
+use crate::runtime::{log_line, report};
+
+/// Defines an exported function that returns an `HcclResult`.
+macro_rules! hccl_call {
+    ($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// 1. Every pointer is NULL or valid for what the C interface says of it.
+        // SAFETY: the name is that of the interface that this library is.
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case, reason = "the name is that of the C interface")]
+        pub unsafe extern "C" fn $name($($arg: $type),*) -> std::ffi::c_int {
+            $crate::border::call(stringify!($name), move || $body)
+        }
+    };
+}
+pub(crate) use hccl_call;
+
+/// Runs the body of a C call.
+pub(crate) fn call(name: &str, body: impl FnOnce() -> Result<(), Failure>) -> c_int {
+    match contain(body) {
+        Ok(Ok(())) => 0,
+        Ok(Err(failure)) => tell(name, &failure),
+        Err(panic) => {
+            let record = Record::internal(&format!("A defect of this library: {}.", panic.0));
+            tell(name, &Failure::new(Status::Internal, record))
+        }
+    }
+}
+
+/// Leaves a failure in the log and among the messages, and gives its code.
+fn tell(name: &str, failure: &Failure) -> c_int {
+    let Failure { status, record } = failure;
+    let code = *status as c_int;
+    log_line!(
+        Error,
+        name,
+        "{}{name} failed with ret[{code}], errNo[{:#018x}]: {} {}",
+        record.keys,
+        0x0500_0000 | code,
+        record.code,
+        record.text
+    );
+    report(record);
+    code
+}
+
+/// A place for a result, or a structure to read, that must not be NULL.
+pub(crate) fn present<T>(call: &str, name: &str, pointer: *const T) -> Result<(), Failure> {
+    if pointer.is_null() { Err(Failure::null(call, name)) } else { Ok(()) }
+}

@@ -1,0 +1,110 @@
+//! `HcclCommConfig`, read by the caller's size and version.
+
+use std::time::Duration;
+
+use crate::errors::Failure;
+
+/// Size of the newest layout that this library knows (version 11).
+const SIZE: usize = 2248;
+const VERSION: u32 = 11;
+const MAGIC: u32 = 0xf0f0_f0f0;
+/// Header and the two fields of version 1.
+const SIZE_MIN: usize = 32;
+const NOT_SET: u32 = u32::MAX;
+
+/// What a caller asked for, as far as it acts here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// Name of the communicator.
+    pub(crate) name: Option<String>,
+    /// How long an operation waits for others: `Some(None)` for as long as it takes.
+    pub(crate) exec_timeout: Option<Option<Duration>>,
+}
+
+/// Reads the caller's structure.
+///
+/// # Safety
+/// 1. `config` is not NULL and readable for as many bytes as its first word says, at least 32.
+pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failure> {
+    let mut bytes = [0u8; SIZE];
+    // SAFETY: (1).
+    unsafe { std::ptr::copy_nonoverlapping(config, bytes.as_mut_ptr(), 16) };
+    let size = usize::try_from(u64_at(&bytes, 0)).unwrap_or(usize::MAX);
+    let (magic, version) = (u32_at(&bytes, 8), u32_at(&bytes, 12));
+    let bad =
+        |field: &str, value: String, expect: &str| Failure::argument(call, field, &value, expect);
+    if magic != MAGIC {
+        let value = format!("{magic:#x}");
+        return Err(bad("magic word", value, "0xf0f0f0f0 (call HcclCommConfigInit first)"));
+    }
+    if size < SIZE_MIN || version == 0 {
+        let value = format!("{size} bytes, version {version}");
+        return Err(bad("config", value, "at least 32 bytes and version 1"));
+    }
+    if version > VERSION || size != SIZE {
+        crate::runtime::log_line!(
+            Info,
+            call,
+            "HcclCommConfig of the caller has {size} bytes and version {version}; this library \
+             knows {SIZE} bytes and version {VERSION}"
+        );
+    }
+    let size = size.min(SIZE);
+    // SAFETY: (1), and not more than our own.
+    unsafe { std::ptr::copy_nonoverlapping(config, bytes.as_mut_ptr(), size) };
+    // A field counts if the caller's version has it and the caller's structure reaches it.
+    let has = |since: u32, end: usize| version >= since && size >= end;
+    let word = |since: u32, at: usize| has(since, at + 4).then(|| u32_at(&bytes, at));
+    let set = |since: u32, at: usize| word(since, at).filter(|&value| value != NOT_SET);
+    let range =
+        |field: &str, value: Option<u32>, ok: &dyn Fn(u32) -> bool, expect: &str| match value {
+            Some(value) if !ok(value) => Err(bad(field, value.to_string(), expect)),
+            _ => Ok(()),
+        };
+    range("hcclBufferSize", set(1, 24), &|v| v >= 1, "greater than or equal to 1(MB)")?;
+    range("hcclDeterministic", set(1, 28), &|v| v <= 2, "0, 1 or 2")?;
+    range(
+        "hcclRdmaTrafficClass",
+        set(5, 292),
+        &|v| v <= 255 && v.is_multiple_of(4),
+        "range[0, 255], Must be a multiple of 4",
+    )?;
+    range("hcclRdmaServiceLevel", set(5, 296), &|v| v <= 7, "range[0, 7]")?;
+    let zero_copy = has(7, 313).then(|| u32::from(bytes[312]));
+    range("aclGraphZeroCopyEnable", zero_copy, &|v| v <= 1, "0 or 1")?;
+    let exec_timeout = match set(8, 316) {
+        // Read as a signed number: other negative values than "not set" are out of range.
+        Some(seconds) if seconds <= i32::MAX as u32 => {
+            Some((seconds > 0).then(|| Duration::from_secs(seconds.into())))
+        }
+        Some(seconds) => {
+            crate::runtime::log_line!(
+                Warning,
+                call,
+                "hcclExecTimeOut {} is ignored; allowed is 0 to 2147483647",
+                seconds.cast_signed()
+            );
+            None
+        }
+        None => None,
+    };
+    let name = if has(2, 160) { text(call, "hcclCommName", &bytes[32..160])? } else { None };
+    Ok(Config { name, exec_timeout })
+}
+
+/// A text field: NUL-terminated within its bounds, empty means not set.
+fn text(call: &str, field: &str, bytes: &[u8]) -> Result<Option<String>, Failure> {
+    let Some(end) = bytes.iter().position(|&byte| byte == 0) else {
+        let expect = format!("at most {} characters", bytes.len() - 1);
+        return Err(Failure::argument(call, field, "a text without end", &expect));
+    };
+    Ok((end > 0).then(|| String::from_utf8_lossy(&bytes[..end]).into_owned()))
+}
+
+fn u32_at(bytes: &[u8; SIZE], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
+fn u64_at(bytes: &[u8; SIZE], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}

@@ -1,0 +1,236 @@
+//! Codes of HCCL, and the records of its error catalogue.
+
+use std::ffi::{c_char, c_int};
+
+use hccl::Error;
+use hccl_fabric::JoinError;
+
+/// `HcclResult`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Status {
+    Para = 1,
+    Ptr = 2,
+    Internal = 4,
+    NotSupport = 5,
+    Syscall = 8,
+    Timeout = 9,
+    Runtime = 15,
+    Network = 19,
+    Remote = 21,
+}
+
+/// A record of the error catalogue.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) code: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) text: String,
+    pub(crate) cause: &'static str,
+    pub(crate) solution: &'static str,
+    /// The two keys that stand before the line in the log.
+    pub(crate) keys: &'static str,
+}
+
+impl Record {
+    fn new(code: &'static str, title: &'static str, keys: &'static str, text: String) -> Self {
+        Self { code, title, text, cause: "", solution: "", keys }
+    }
+
+    fn advice(self, cause: &'static str, solution: &'static str) -> Self {
+        Self { cause, solution, ..self }
+    }
+
+    /// Anything that the catalogue has no number for.
+    pub(crate) fn internal(text: &str) -> Self {
+        Self::new("EI9999", "Inner_Error", "[TaskExecStage][RunFailed]", text.to_owned())
+    }
+
+    /// A bad argument of a call.
+    pub(crate) fn argument(call: &str, parameter: &str, value: &str, expect: &str) -> Self {
+        let text = format!(
+            "{call}: value {value} for parameter {parameter} is invalid. Expected value: {expect}."
+        );
+        Self::new(
+            "EI0003",
+            "Invalid_Argument_Collective_Communication_Operator",
+            "[TaskExecStage][InvalidArgument]",
+            text,
+        )
+    }
+
+    /// A bad environment variable.
+    pub(crate) fn environment(name: &str, value: &str, expect: &str) -> Self {
+        let text = format!(
+            "Value {value} for environment variable {name} is invalid. Expected value: {expect}."
+        );
+        Self::new(
+            "EI0001",
+            "Config_Error_Invalid_Environment_Variable",
+            "[InitGroupStage][EnvConfig]",
+            text,
+        )
+    }
+
+    fn negotiation(text: String) -> Self {
+        Self::new(
+            "EI0015",
+            "Communication_Error_Ranktable_Detect",
+            "[InitGroupStage][RanktableDetect]",
+            text,
+        )
+        .advice(
+            "A rank was not started, failed earlier, or was given another rank, rank count or \
+             root info than the rest.",
+            "Look for an earlier error of the ranks that are named; HCCL_CONNECT_TIMEOUT sets how \
+             long the others wait.",
+        )
+    }
+}
+
+/// A call that failed: its code, and what the user should read.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: Status,
+    pub(crate) record: Record,
+}
+
+impl Failure {
+    pub(crate) fn new(status: Status, record: Record) -> Self {
+        Self { status, record }
+    }
+
+    /// A pointer that must not be NULL.
+    pub(crate) fn null(call: &str, parameter: &str) -> Self {
+        let record = Record::argument(call, parameter, "nullptr", "non-null pointer");
+        Self::new(Status::Ptr, record)
+    }
+
+    /// A value outside its range.
+    pub(crate) fn argument(call: &str, parameter: &str, value: &str, expect: &str) -> Self {
+        Self::new(Status::Para, Record::argument(call, parameter, value, expect))
+    }
+
+    /// A value that exists and is not supported.
+    pub(crate) fn unsupported(call: &str, parameter: &str, value: &str, expect: &str) -> Self {
+        Self::new(Status::NotSupport, Record::argument(call, parameter, value, expect))
+    }
+}
+
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
+        let status = match &error {
+            JoinError::Invalid(_) => Status::Para,
+            JoinError::Missing(_) => Status::Timeout,
+            JoinError::Left(_) => Status::Network,
+            JoinError::Unreachable(_) => Status::NotSupport,
+            JoinError::System { .. } => Status::Syscall,
+            _ => Status::Internal,
+        };
+        Self::new(status, Record::negotiation(error.to_string()))
+    }
+}
+
+/// Code of a communicator's failure.
+pub(crate) fn status_of(error: &Error) -> Status {
+    match error {
+        Error::Invalid { .. } | Error::Mismatch { .. } => Status::Para,
+        Error::Peer { .. } | Error::Broken { .. } => Status::Remote,
+        Error::TimedOut { .. } => Status::Timeout,
+        _ => Status::Internal,
+    }
+}
+
+/// Code with which the stream of a failed operation fails.
+pub(crate) fn stream_code(error: &Error) -> c_int {
+    /// A task waited too long for its notify.
+    const FFTS_PLUS_TIMEOUT: c_int = 507_048;
+    /// A remote device may be at fault.
+    const SUSPECT_REMOTE_ERROR: c_int = 507_057;
+    const INTERNAL_ERROR: c_int = 507_000;
+    match error {
+        Error::TimedOut { .. } => FFTS_PLUS_TIMEOUT,
+        Error::Peer { .. } | Error::Broken { .. } => SUSPECT_REMOTE_ERROR,
+        _ => INTERNAL_ERROR,
+    }
+}
+
+/// Record of a failed operation.
+pub(crate) fn record_of(error: &Error) -> Record {
+    let text = error.to_string();
+    match error {
+        Error::Mismatch { .. } => Record::new(
+            "EI0005",
+            "Invalid_Argument",
+            "[InitChannelStage][ParameterConflict]",
+            format!("CMD information check fail: {text}."),
+        )
+        .advice(
+            "The program takes different paths on the ranks.",
+            "Compare what the ranks that are named called at this place.",
+        ),
+        Error::TimedOut { .. } => Record::new(
+            "EI0002",
+            "Communication_Error_Timeout",
+            "[TaskExecStage][Timeout]",
+            format!("Task run failed: {text}."),
+        )
+        .advice(
+            "A rank hangs, is slow, or took another path.",
+            "Look at what the ranks that are named are doing; HCCL_EXEC_TIMEOUT sets how long \
+             operations wait.",
+        ),
+        Error::Peer { .. } | Error::Broken { .. } => Record::new(
+            "EI0012",
+            "Execution_Error_SDMA",
+            "[TaskExecStage][HeartbeatAbnormal]",
+            format!("Task run failed: {text}."),
+        )
+        .advice(
+            "The rank that is named exited or failed first.",
+            "Look for the cause in the output of that rank.",
+        ),
+        _ => Record::new(
+            "EI9999",
+            "Inner_Error",
+            "[TaskExecStage][RunFailed]",
+            format!("Task run failed: {text}."),
+        ),
+    }
+}
+
+/// Text of a code.
+// SAFETY: the name is that of the interface that this library is.
+#[unsafe(no_mangle)]
+pub extern "C" fn HcclGetErrorString(code: c_int) -> *const c_char {
+    let text = match code {
+        0 => c"no error",
+        1 => c"parameter error",
+        2 => c"empty pointer",
+        3 => c"memory error",
+        4 => c"internal error",
+        5 => c"not support feature",
+        6 => c"not found specific resource",
+        7 => c"resource unavailable",
+        8 => c"call system interface error",
+        9 => c"timeout",
+        10 => c"open file fail",
+        11 => c"tcp connect fail",
+        12 => c"roce connect fail",
+        13 => c"tcp transfer fail",
+        14 => c"roce transfer fail",
+        15 => c"call runtime api fail",
+        16 => c"call driver api fail",
+        17 => c"call profiling api fail",
+        18 => c"call cce api fail",
+        19 => c"call network api fail",
+        20 => c"try again",
+        21 => c"error cqe",
+        22 => c"error communicator suspending",
+        23 => c"retry constraint",
+        24 => c"out of memory",
+        25..=1041 => c"unknown err",
+        _ => c"unknown error",
+    };
+    text.as_ptr()
+}

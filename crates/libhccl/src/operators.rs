@@ -1,0 +1,362 @@
+//! The operators: arguments are checked in the documented order, then the operation is queued.
+
+use std::ffi::{c_int, c_void};
+
+use hccl::{Error, Operator, Piece, Request};
+
+use crate::border::{hccl_call, present};
+use crate::communicators::{Comm, comm};
+use crate::environment::environment;
+use crate::errors::{Failure, record_of, status_of};
+use crate::runtime::{log_line, place, stream_device};
+use crate::support::{movable, reducible};
+use crate::task::enqueue;
+
+/// Most elements that a call may have.
+const COUNT_MAX: u64 = 0x7_FFFF_FFFF;
+
+/// A call on its way to the engine.
+struct Issue<'a> {
+    call: &'static str,
+    comm: &'a Comm,
+    stream: *mut c_void,
+    request: Request,
+    input: (&'static str, *const c_void),
+    output: (&'static str, *const c_void),
+}
+
+/// Refuses an element count that no buffer can have.
+fn check_count(call: &str, name: &str, count: u64) -> Result<(), Failure> {
+    if count > COUNT_MAX {
+        let expect = format!("at most {COUNT_MAX}");
+        return Err(Failure::argument(call, name, &count.to_string(), &expect));
+    }
+    Ok(())
+}
+
+/// Whether there is nothing to do; then nothing is issued, on no rank.
+fn is_nothing(call: &str, count: u64) -> bool {
+    if count == 0 {
+        log_line!(Warning, call, "the count is 0: nothing is issued");
+    }
+    count == 0
+}
+
+fn check_root(call: &str, comm: &Comm, root: u32) -> Result<(), Failure> {
+    let ranks = comm.engine.ranks();
+    if root >= ranks {
+        let expect = format!("[0, {}]", ranks - 1);
+        return Err(Failure::argument(call, "root", &root.to_string(), &expect));
+    }
+    Ok(())
+}
+
+impl Issue<'_> {
+    /// Finds a buffer of `blocks` blocks.
+    fn piece(&self, name: &str, pointer: *const c_void, blocks: u32) -> Result<Piece, Failure> {
+        if blocks == 0 {
+            return Ok(Piece::default());
+        }
+        present(self.call, name, pointer)?;
+        let Request { operator, data_type, count, .. } = self.request;
+        let size = data_type.size() as u64;
+        let needed = count.saturating_mul(size).saturating_mul(u64::from(blocks));
+        let bad = |value: String, expect: String| {
+            Err(Failure::argument(self.call, name, &value, &expect))
+        };
+        let device = self.comm.device;
+        let Some(found) = place(pointer)? else {
+            return bad(format!("{pointer:p}"), format!("memory of device {device}"));
+        };
+        if found.device != device {
+            let value = format!("{pointer:p} on device {}", found.device);
+            return bad(value, format!("memory of device {device}, the communicator's"));
+        }
+        if found.left < needed {
+            let value = format!("{pointer:p} with {} bytes allocated from there", found.left);
+            return bad(value, format!("at least {needed} bytes for count {count} of {data_type}"));
+        }
+        if operator.reduces() && !(pointer as u64).is_multiple_of(size) {
+            let expect = format!("aligned to {size} bytes, the size of {data_type}");
+            return bad(format!("{pointer:p}"), expect);
+        }
+        Ok(Piece { offset: found.offset, len: found.left })
+    }
+
+    fn go(mut self) -> Result<(), Failure> {
+        let Self { call, comm, stream, .. } = self;
+        let (operator, root) = (self.request.operator, self.request.root);
+        let (ranks, rank) = (comm.engine.ranks(), comm.engine.rank());
+        let stream_on = stream_device(stream)?;
+        if stream_on != comm.device {
+            let value = format!("a stream of device {stream_on}");
+            let expect = format!("a stream of device {}, the communicator's", comm.device);
+            return Err(Failure::argument(call, "stream", &value, &expect));
+        }
+        let blocks = operator.input_blocks(ranks, rank == root);
+        self.request.input = self.piece(self.input.0, self.input.1, blocks)?;
+        let blocks = operator.output_blocks(ranks, rank == root);
+        self.request.output = self.piece(self.output.0, self.output.1, blocks)?;
+        if environment()?.entry_log {
+            let Request { count, data_type, reduce_op, .. } = self.request;
+            let op = reduce_op.map_or("none", |op| op.name());
+            log_line!(
+                Event,
+                call,
+                "Entry-{call}: tag[{operator}_{}], sendBuf[{:p}], recvBuf[{:p}], count[{count}], \
+                 dataType[{data_type}], op[{op}], localRank[{rank}], stream[{stream:p}], \
+                 deviceLogicId[{}]",
+                comm.engine.name(),
+                self.input.1,
+                self.output.1,
+                comm.device
+            );
+        }
+        let operation = comm.engine.start(self.request).map_err(|error| refused(call, &error))?;
+        enqueue(operator.name(), operation, stream)
+    }
+}
+
+fn refused(call: &str, error: &Error) -> Failure {
+    match error {
+        Error::Invalid { what, given, allowed } => Failure::argument(call, what, given, allowed),
+        error => Failure::new(status_of(error), record_of(error)),
+    }
+}
+
+/// What all operators with two buffers and a reduction check first.
+fn reduction(
+    call: &'static str,
+    buffers: [(&'static str, *const c_void); 2],
+    (count_name, count): (&str, u64),
+    codes: (c_int, c_int),
+    operator: Operator,
+    root: u32,
+    handles: (*mut c_void, *mut c_void),
+) -> Result<(), Failure> {
+    let (handle, stream) = handles;
+    present(call, "stream", stream)?;
+    let comm = comm(call, handle)?;
+    let [input, output] = buffers;
+    present(call, input.0, input.1)?;
+    if operator != Operator::Reduce || comm.engine.rank() == root {
+        present(call, output.0, output.1)?;
+    }
+    check_count(call, count_name, count)?;
+    let (data_type, op) = reducible(call, codes.0, codes.1)?;
+    if operator.is_rooted() {
+        check_root(call, &comm, root)?;
+    }
+    if is_nothing(call, count) {
+        return Ok(());
+    }
+    let request = Request {
+        operator,
+        data_type,
+        reduce_op: Some(op),
+        root,
+        count,
+        input: Piece::default(),
+        output: Piece::default(),
+    };
+    Issue { call, comm: &comm, stream, request, input, output }.go()
+}
+
+/// What all operators with two buffers that move data check first.
+fn movement(
+    call: &'static str,
+    buffers: [(&'static str, *const c_void); 2],
+    (count_name, count): (&str, u64),
+    code: c_int,
+    operator: Operator,
+    root: u32,
+    handles: (*mut c_void, *mut c_void),
+) -> Result<(), Failure> {
+    let (handle, stream) = handles;
+    present(call, "stream", stream)?;
+    let comm = comm(call, handle)?;
+    let [input, output] = buffers;
+    if operator != Operator::Scatter || comm.engine.rank() == root {
+        present(call, input.0, input.1)?;
+    }
+    present(call, output.0, output.1)?;
+    check_count(call, count_name, count)?;
+    let data_type = movable(call, code)?;
+    if operator.is_rooted() {
+        check_root(call, &comm, root)?;
+    }
+    if is_nothing(call, count) {
+        return Ok(());
+    }
+    let request = Request {
+        operator,
+        data_type,
+        reduce_op: None,
+        root,
+        count,
+        input: Piece::default(),
+        output: Piece::default(),
+    };
+    Issue { call, comm: &comm, stream, request, input, output }.go()
+}
+
+hccl_call! {
+    /// Every rank gets the reduction over all ranks of `send`.
+    fn HcclAllReduce(
+        send: *mut c_void,
+        receive: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        op: c_int,
+        comm: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
+        let codes = (data_type, op);
+        let operator = Operator::AllReduce;
+        reduction("HcclAllReduce", buffers, ("count", count), codes, operator, 0, (comm, stream))
+    }
+}
+
+hccl_call! {
+    /// The root gets the reduction over all ranks of `send`.
+    fn HcclReduce(
+        send: *mut c_void,
+        receive: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        op: c_int,
+        root: u32,
+        comm: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
+        let codes = (data_type, op);
+        let operator = Operator::Reduce;
+        reduction("HcclReduce", buffers, ("count", count), codes, operator, root, (comm, stream))
+    }
+}
+
+hccl_call! {
+    /// Rank r gets block r of the reduction over all ranks; `send` holds a block for each rank.
+    fn HcclReduceScatter(
+        send: *mut c_void,
+        receive: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        op: c_int,
+        comm: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
+        let count = ("recvCount", count);
+        let codes = (data_type, op);
+        let operator = Operator::ReduceScatter;
+        reduction("HcclReduceScatter", buffers, count, codes, operator, 0, (comm, stream))
+    }
+}
+
+hccl_call! {
+    /// Every rank gets the root's buffer.
+    fn HcclBroadcast(
+        buffer: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        root: u32,
+        comm: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        let buffers = [("buf", buffer.cast_const()); 2];
+        let count = ("count", count);
+        let operator = Operator::Broadcast;
+        movement("HcclBroadcast", buffers, count, data_type, operator, root, (comm, stream))
+    }
+}
+
+hccl_call! {
+    /// Every rank gets the blocks of all ranks, in rank order.
+    fn HcclAllGather(
+        send: *mut c_void,
+        receive: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        comm: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
+        let count = ("sendCount", count);
+        let operator = Operator::AllGather;
+        movement("HcclAllGather", buffers, count, data_type, operator, 0, (comm, stream))
+    }
+}
+
+hccl_call! {
+    /// Rank r gets block r of the root's `send`, which other ranks need not have.
+    fn HcclScatter(
+        send: *mut c_void,
+        receive: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        root: u32,
+        comm: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
+        let count = ("recvCount", count);
+        let operator = Operator::Scatter;
+        movement("HcclScatter", buffers, count, data_type, operator, root, (comm, stream))
+    }
+}
+
+hccl_call! {
+    /// Rank j gets from each rank i the block that i holds for j. Counts are per peer.
+    fn HcclAlltoAll(
+        send: *const c_void,
+        send_count: u64,
+        send_type: c_int,
+        receive: *const c_void,
+        receive_count: u64,
+        receive_type: c_int,
+        handle: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        const CALL: &str = "HcclAlltoAll";
+        present(CALL, "stream", stream)?;
+        comm(CALL, handle)?;
+        if send_count != receive_count || send_type != receive_type {
+            let value = format!("{receive_count} of type {receive_type}");
+            let expect = format!("as sendCount and sendType, {send_count} of type {send_type}");
+            return Err(Failure::argument(CALL, "recvCount and recvType", &value, &expect));
+        }
+        if !send.is_null() && send == receive {
+            let expect = "another buffer than sendBuf";
+            return Err(Failure::argument(CALL, "recvBuf", &format!("{receive:p}"), expect));
+        }
+        if is_nothing(CALL, send_count) {
+            return Ok(());
+        }
+        let buffers = [("sendBuf", send), ("recvBuf", receive)];
+        let count = ("sendCount", send_count);
+        movement(CALL, buffers, count, send_type, Operator::AlltoAll, 0, (handle, stream))
+    }
+}
+
+hccl_call! {
+    /// The stream waits until all ranks have issued the barrier.
+    fn HcclBarrier(handle: *mut c_void, stream: *mut c_void) {
+        const CALL: &str = "HcclBarrier";
+        present(CALL, "stream", stream)?;
+        let comm = comm(CALL, handle)?;
+        let request = Request {
+            operator: Operator::Barrier,
+            data_type: hccl::DataType::U8,
+            reduce_op: None,
+            root: 0,
+            count: 0,
+            input: Piece::default(),
+            output: Piece::default(),
+        };
+        let none = ("", std::ptr::null());
+        Issue { call: CALL, comm: &comm, stream, request, input: none, output: none }.go()
+    }
+}

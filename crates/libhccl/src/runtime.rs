@@ -1,0 +1,293 @@
+//! The device's side: functions of the loaded `libascendcl.so`.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock};
+
+use hccl_fabric::Region;
+use hccl_os::shm::segment_id;
+
+use crate::errors::{Failure, Record, Status};
+
+/// `softnpuMemory` of `include/softnpu/softnpu.h`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Memory {
+    size: usize,
+    device: i32,
+    fd: c_int,
+    base: *mut u8,
+    length: u64,
+    allocation: u64,
+    allocated: u64,
+    offset: u64,
+}
+const _: () = assert!(size_of::<Memory>() == 56);
+
+/// `softnpuWake`.
+#[repr(C)]
+pub(crate) struct Wake {
+    pub(crate) word: *const u32,
+    pub(crate) seen: u32,
+    pub(crate) shared: u32,
+    pub(crate) spin: u32,
+    pub(crate) reserved: u32,
+}
+const _: () = assert!(size_of::<Wake>() == 24);
+
+/// `softnpuTask`.
+#[repr(C)]
+pub(crate) struct Task {
+    pub(crate) size: usize,
+    pub(crate) name: *const c_char,
+    pub(crate) data: *mut c_void,
+    pub(crate) poll: unsafe extern "C" fn(*mut c_void, u32, *mut Wake) -> i32,
+    pub(crate) release: unsafe extern "C" fn(*mut c_void),
+}
+const _: () = assert!(size_of::<Task>() == 40);
+
+/// Severity of log lines, as `softnpuLog` takes it.
+#[derive(Clone, Copy, Debug)]
+#[repr(i32)]
+pub(crate) enum Level {
+    Info = 1,
+    Warning = 2,
+    Error = 3,
+    Event = 16,
+}
+
+type GetDevice = unsafe extern "C" fn(*mut i32) -> c_int;
+type Submit = unsafe extern "C" fn(*mut c_void, *const Task) -> c_int;
+type MemoryOf = unsafe extern "C" fn(*const c_void, *mut Memory) -> c_int;
+type DeviceArena = unsafe extern "C" fn(i32, *mut Memory) -> c_int;
+type StreamDevice = unsafe extern "C" fn(*mut c_void, *mut i32) -> c_int;
+type Text = *const c_char;
+type ReportError = unsafe extern "C" fn(Text, Text, Text, Text, Text);
+type Log = unsafe extern "C" fn(Text, i32, Text, u32, Text, Text);
+
+/// Functions of the loaded runtime.
+struct Functions {
+    get_device: GetDevice,
+    submit: Submit,
+    memory_of: MemoryOf,
+    device_arena: DeviceArena,
+    stream_device: StreamDevice,
+    report_error: ReportError,
+    log: Log,
+}
+
+/// The runtime, or what is missing.
+static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
+
+fn functions() -> Result<&'static Functions, Failure> {
+    let functions = FUNCTIONS.get_or_init(load);
+    functions
+        .as_ref()
+        .map_err(|missing| Failure::new(Status::NotSupport, Record::internal(missing)))
+}
+
+fn load() -> Result<Functions, String> {
+    let library = c"libascendcl.so";
+    // SAFETY: the name is a C string; loading the device's runtime is what the caller wants.
+    let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    if handle.is_null() {
+        // SAFETY: `dlerror` gives NULL or a string that stays until the next call on this thread.
+        let why = unsafe {
+            let text = libc::dlerror();
+            if text.is_null() {
+                "no reason given".into()
+            } else {
+                CStr::from_ptr(text).to_string_lossy().into_owned()
+            }
+        };
+        return Err(format!("libascendcl.so cannot be loaded: {why}"));
+    }
+    let find = |name: &CStr| {
+        // SAFETY: the handle is open and never closed.
+        let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        if found.is_null() {
+            return Err(format!(
+                "the loaded libascendcl.so has no {}: this version of libhccl.so runs on the \
+                 software NPU's runtime only",
+                name.to_string_lossy()
+            ));
+        }
+        Ok(found)
+    };
+    // SAFETY: the names belong to functions of these types, by `acl/acl_rt.h` and
+    // `softnpu/softnpu.h`.
+    unsafe {
+        Ok(Functions {
+            get_device: std::mem::transmute::<*mut c_void, GetDevice>(find(c"aclrtGetDevice")?),
+            submit: std::mem::transmute::<*mut c_void, Submit>(find(c"softnpuStreamSubmit")?),
+            memory_of: std::mem::transmute::<*mut c_void, MemoryOf>(find(c"softnpuMemoryOf")?),
+            device_arena: std::mem::transmute::<*mut c_void, DeviceArena>(find(
+                c"softnpuDeviceArena",
+            )?),
+            stream_device: std::mem::transmute::<*mut c_void, StreamDevice>(find(
+                c"softnpuStreamDevice",
+            )?),
+            report_error: std::mem::transmute::<*mut c_void, ReportError>(find(
+                c"softnpuReportError",
+            )?),
+            log: std::mem::transmute::<*mut c_void, Log>(find(c"softnpuLog")?),
+        })
+    }
+}
+
+/// Text for C; NULs inside become blanks.
+pub(crate) fn c_string(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).expect("NULs were replaced")
+}
+
+fn runtime_failed(call: &str, code: c_int, consequence: &str) -> Failure {
+    let text = format!("{call} returned {code}: {consequence}.");
+    Failure::new(Status::Runtime, Record::internal(&text))
+}
+
+/// Device of the calling thread.
+pub(crate) fn current_device() -> Result<i32, Failure> {
+    let mut device = -1;
+    // SAFETY: a function of the runtime with a writable place for its result.
+    match unsafe { (functions()?.get_device)(&raw mut device) } {
+        0 => Ok(device),
+        code => {
+            let what = "the calling thread uses no device; call aclrtSetDevice on it first";
+            Err(runtime_failed("aclrtGetDevice", code, what))
+        }
+    }
+}
+
+/// Device of a stream.
+pub(crate) fn stream_device(stream: *mut c_void) -> Result<i32, Failure> {
+    let mut device = -1;
+    // SAFETY: the runtime checks the handle; the result has a place.
+    match unsafe { (functions()?.stream_device)(stream, &raw mut device) } {
+        0 => Ok(device),
+        code => Err(runtime_failed("softnpuStreamDevice", code, "the stream is not a live one")),
+    }
+}
+
+/// A device's memory as ranks share it.
+pub(crate) struct Arena {
+    pub(crate) region: Arc<Region>,
+    pub(crate) fd: OwnedFd,
+    pub(crate) len: u64,
+}
+
+const EMPTY: Memory = Memory {
+    size: size_of::<Memory>(),
+    device: -1,
+    fd: -1,
+    base: std::ptr::null_mut(),
+    length: 0,
+    allocation: 0,
+    allocated: 0,
+    offset: 0,
+};
+
+/// Memory of a device.
+pub(crate) fn arena(device: i32) -> Result<Arena, Failure> {
+    let mut memory = EMPTY;
+    // SAFETY: the structure is writable and says its size.
+    let code = unsafe { (functions()?.device_arena)(device, &raw mut memory) };
+    if code != 0 {
+        let what = format!("device {device} does not exist or could not start");
+        return Err(runtime_failed("softnpuDeviceArena", code, &what));
+    }
+    let failed = |error: hccl_os::OsError| {
+        let text = format!("the memory of device {device} cannot be shared: {error}");
+        Failure::new(Status::Syscall, Record::internal(&text))
+    };
+    // SAFETY: the runtime keeps the descriptor open as long as it is loaded, which is until the
+    // process ends.
+    let fd = unsafe { BorrowedFd::borrow_raw(memory.fd) };
+    let id = segment_id(fd).map_err(failed)?;
+    let fd = fd.try_clone_to_owned().map_err(|error| {
+        let text = format!("no descriptor is left to share the memory of device {device}: {error}");
+        Failure::new(Status::Syscall, Record::internal(&text))
+    })?;
+    // SAFETY: the runtime says that its arena is mapped there, and keeps it mapped: a device that
+    // is reset keeps its address space.
+    let region = unsafe { Region::local(id, memory.base, memory.length as usize) };
+    Ok(Arena { region, fd, len: memory.length })
+}
+
+/// Where a device pointer lives.
+pub(crate) struct Place {
+    pub(crate) device: i32,
+    /// Offset in the device's memory.
+    pub(crate) offset: u64,
+    /// Bytes from there to the end of the allocation.
+    pub(crate) left: u64,
+}
+
+/// Where a device pointer lives; `None` if it is not one.
+pub(crate) fn place(pointer: *const c_void) -> Result<Option<Place>, Failure> {
+    let mut memory = EMPTY;
+    // SAFETY: the runtime looks the address up; the structure is writable and says its size.
+    if unsafe { (functions()?.memory_of)(pointer, &raw mut memory) } != 0 {
+        return Ok(None);
+    }
+    let end = memory.allocation.saturating_add(memory.allocated);
+    let left = end.saturating_sub(memory.offset);
+    Ok(Some(Place { device: memory.device, offset: memory.offset, left }))
+}
+
+/// Queues a task. The runtime takes it over in any case.
+pub(crate) fn submit(stream: *mut c_void, task: &Task) -> Result<(), Failure> {
+    // SAFETY: the task is complete; the runtime checks the handle.
+    match unsafe { (functions()?.submit)(stream, task) } {
+        0 => Ok(()),
+        code => Err(runtime_failed("softnpuStreamSubmit", code, "the stream takes no tasks")),
+    }
+}
+
+/// Puts a record among the calling thread's messages.
+pub(crate) fn report(record: &Record) {
+    let Ok(functions) = functions() else { return };
+    let texts = [record.code, record.title, &record.text, record.cause, record.solution];
+    let [code, title, text, cause, solution] = texts.map(c_string);
+    // SAFETY: five C strings that live until the call returns.
+    unsafe {
+        (functions.report_error)(
+            code.as_ptr(),
+            title.as_ptr(),
+            text.as_ptr(),
+            cause.as_ptr(),
+            solution.as_ptr(),
+        );
+    }
+}
+
+/// Writes a log line; to standard error where there is no runtime to write it.
+pub(crate) fn log(level: Level, file: &str, line: u32, function: &str, message: &str) {
+    let Ok(functions) = functions() else {
+        if matches!(level, Level::Error) {
+            eprintln!("[ERROR] HCCL: {function}: {message}");
+        }
+        return;
+    };
+    let [file, function, message] = [file, function, message].map(c_string);
+    // SAFETY: C strings that live until the call returns.
+    unsafe {
+        (functions.log)(
+            c"HCCL".as_ptr(),
+            level as i32,
+            file.as_ptr(),
+            line,
+            function.as_ptr(),
+            message.as_ptr(),
+        );
+    }
+}
+
+/// Writes a log line with the place it comes from.
+macro_rules! log_line {
+    ($level:ident, $function:expr, $($format:tt)*) => {
+        $crate::runtime::log(
+            $crate::runtime::Level::$level, file!(), line!(), $function, &format!($($format)*),
+        )
+    };
+}
+pub(crate) use log_line;

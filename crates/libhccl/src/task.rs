@@ -1,0 +1,84 @@
+//! An operation as a task of a stream.
+
+use std::ffi::c_void;
+
+use hccl::{Operation, Polled};
+use hccl_abi::contain;
+use hccl_os::wait::Scope;
+
+use crate::errors::{Failure, record_of, stream_code};
+use crate::runtime::{Task, Wake, c_string, log_line, report, submit};
+
+const POLL_DONE: i32 = 0;
+const POLL_PROGRESS: i32 = -1;
+const POLL_PENDING: i32 = -2;
+/// A panic in a poll: `ACL_ERROR_RT_INTERNAL_ERROR`.
+const POLL_DEFECT: i32 = 507_000;
+
+/// # Safety
+/// 1. `data` is what [`enqueue`] gave to the runtime, not yet released, and polled by one thread
+///    at a time.
+/// 2. `wake` is writable.
+unsafe extern "C" fn poll(data: *mut c_void, arm: u32, wake: *mut Wake) -> i32 {
+    // SAFETY: (1).
+    let operation = unsafe { &mut *data.cast::<Operation>() };
+    let polled = match contain(|| operation.poll(arm != 0)) {
+        Ok(polled) => polled,
+        Err(panic) => {
+            log_line!(Error, "poll", "a defect of this library: {}", panic.0);
+            return POLL_DEFECT;
+        }
+    };
+    match polled {
+        Polled::Done => POLL_DONE,
+        Polled::Progress => POLL_PROGRESS,
+        Polled::Pending { watch, spin } => {
+            let wait = watch.map_or(
+                Wake { word: std::ptr::null(), seen: 0, shared: 0, spin: 0, reserved: 0 },
+                |watch| Wake {
+                    word: watch.word.cast(),
+                    seen: watch.seen,
+                    shared: u32::from(watch.scope == Scope::Shared),
+                    spin: spin.into(),
+                    reserved: 0,
+                },
+            );
+            // SAFETY: (2).
+            unsafe { wake.write(wait) };
+            POLL_PENDING
+        }
+        Polled::Failed(error) => {
+            let record = record_of(&error);
+            log_line!(Error, "poll", "{}{} {}", record.keys, record.code, record.text);
+            report(&record);
+            stream_code(&error)
+        }
+    }
+}
+
+/// # Safety
+/// 1. As (1) of [`poll`]; nothing uses `data` afterwards.
+unsafe extern "C" fn release(data: *mut c_void) {
+    // SAFETY: (1): it came from `Box::into_raw`, once.
+    let operation = unsafe { Box::from_raw(data.cast::<Operation>()) };
+    if let Err(panic) = contain(|| drop(operation)) {
+        log_line!(Error, "release", "a defect of this library: {}", panic.0);
+    }
+}
+
+/// Queues an operation on a stream.
+pub(crate) fn enqueue(
+    name: &str,
+    operation: Operation,
+    stream: *mut c_void,
+) -> Result<(), Failure> {
+    let name = c_string(name);
+    let task = Task {
+        size: size_of::<Task>(),
+        name: name.as_ptr(),
+        data: Box::into_raw(Box::new(operation)).cast(),
+        poll,
+        release,
+    };
+    submit(stream, &task)
+}
