@@ -1,0 +1,60 @@
+//! Runs the installed libraries as programs do, with ranks as threads and as processes, and
+//! compares with a plain oracle that shares no code with the engine.
+//!
+//! Loads `libascendcl.so` and `libhccl.so` from a folder by the C interface only. `cargo xtask
+//! test` runs it on what it has installed.
+
+mod death;
+mod libraries;
+mod matrix;
+mod oracle;
+mod worker;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "Conformance of the installed libraries")]
+struct Arguments {
+    /// Folder with libascendcl.so and libhccl.so.
+    #[arg(long)]
+    libraries: PathBuf,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// AllReduce of every data type and reduction against the oracle.
+    Matrix {
+        /// Rank counts.
+        #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 4, 8])]
+        ranks: Vec<u32>,
+    },
+    /// The operators beside AllReduce against their definitions.
+    Operators {
+        /// Rank counts.
+        #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 5, 8])]
+        ranks: Vec<u32>,
+    },
+    /// Kills ranks at random moments, and looks at what the others say and what is left behind.
+    Death {
+        /// How often all ranks are killed.
+        #[arg(long, default_value_t = 50)]
+        times: u32,
+    },
+    /// One process of a job; started by the other commands.
+    #[command(hide = true)]
+    Worker,
+}
+
+fn main() -> anyhow::Result<()> {
+    let Arguments { libraries, command } = Arguments::parse();
+    match command {
+        Command::Matrix { ranks } => matrix::all_reduce(&libraries, &ranks),
+        Command::Operators { ranks } => matrix::operators(&libraries, &ranks),
+        Command::Death { times } => death::run(&libraries, times),
+        Command::Worker => worker::run(&libraries),
+    }
+}

@@ -1,0 +1,210 @@
+//! Every case on every layout of ranks, against the oracle.
+
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+
+use crate::libraries::{Libraries, ROOT_INFO_BYTES};
+use crate::oracle::{Digest, Op, Type};
+use crate::worker::{
+    COUNTS, OPERATOR_COUNTS, Operator, Started, Suite, absolute, digest, elements, layouts,
+    root_of, seed, start,
+};
+
+/// Longest time of one job; then it is ended and its output shown.
+const JOB_MAX: Duration = Duration::from_secs(300);
+
+/// What every rank must have said: (case, rank) to digest.
+type Expected = HashMap<(u64, u32), Digest>;
+
+pub(crate) fn all_reduce(folder: &Path, rank_counts: &[u32]) -> anyhow::Result<()> {
+    for &ranks in rank_counts {
+        let expected = expected_all_reduce(ranks);
+        run_layouts(folder, Suite::AllReduce, ranks, &expected)?;
+    }
+    Ok(())
+}
+
+fn expected_all_reduce(ranks: u32) -> Expected {
+    let mut expected = HashMap::new();
+    let mut case = 0;
+    for data_type in Type::ALL {
+        for op in Op::ALL {
+            for count in COUNTS {
+                for _in_place in [false, true] {
+                    case += 1;
+                    if !data_type.supports(op) {
+                        continue;
+                    }
+                    let mut digest = Digest::EMPTY;
+                    for index in 0..count {
+                        let values =
+                            (0..ranks).map(|rank| data_type.value(seed(case), rank, index));
+                        digest.push(data_type.canonical(data_type.reduce(op, values)));
+                    }
+                    expected.extend((0..ranks).map(|rank| ((case, rank), digest)));
+                }
+            }
+        }
+    }
+    expected
+}
+
+pub(crate) fn operators(folder: &Path, rank_counts: &[u32]) -> anyhow::Result<()> {
+    for &ranks in rank_counts {
+        let expected = expected_operators(ranks);
+        run_layouts(folder, Suite::Operators, ranks, &expected)?;
+    }
+    Ok(())
+}
+
+fn expected_operators(ranks: u32) -> Expected {
+    let mut expected = HashMap::new();
+    let mut case = 0;
+    for data_type in [Type::F32, Type::I8] {
+        for operator in Operator::ALL {
+            for count in OPERATOR_COUNTS {
+                case += 1;
+                for rank in 0..ranks {
+                    let bytes = expected_output(case, data_type, operator, count, rank, ranks);
+                    expected.insert((case, rank), digest(data_type, &bytes));
+                }
+            }
+        }
+    }
+    expected
+}
+
+/// What a rank's output must hold, by the definition of the operator.
+fn expected_output(
+    case: u64,
+    data_type: Type,
+    operator: Operator,
+    count: u64,
+    rank: u32,
+    ranks: u32,
+) -> Vec<u8> {
+    use Operator as O;
+    let root = root_of(case, ranks);
+    let input = |from: u32, block: u32| {
+        elements(data_type, seed(case), from, u64::from(block) * count, count)
+    };
+    let reduced = |block: u32| {
+        let mut bytes = Vec::new();
+        for index in u64::from(block) * count..u64::from(block + 1) * count {
+            let values = (0..ranks).map(|from| data_type.value(seed(case), from, index));
+            let bits = data_type.reduce(Op::Sum, values);
+            bytes.extend_from_slice(&bits.to_le_bytes()[..data_type.size()]);
+        }
+        bytes
+    };
+    match operator {
+        O::Reduce if rank == root => reduced(0),
+        // Nobody writes there.
+        O::Reduce => vec![0xcd; count as usize * data_type.size()],
+        // Nothing is issued for nothing.
+        O::ReduceScatter | O::ReduceScatterInPlace => reduced(rank),
+        O::Broadcast => input(root, 0),
+        O::AllGather | O::AllGatherInPlace => (0..ranks).flat_map(|from| input(from, 0)).collect(),
+        O::Scatter => input(root, rank),
+        O::AlltoAll => (0..ranks).flat_map(|from| input(from, rank)).collect(),
+    }
+}
+
+/// A root info, made by a process that takes no part otherwise.
+pub(crate) fn root_info(libraries: &Libraries) -> anyhow::Result<[u8; ROOT_INFO_BYTES]> {
+    let mut root = [0u8; ROOT_INFO_BYTES];
+    // SAFETY: the device exists; the root info has its size.
+    unsafe {
+        libraries.check("aclrtSetDevice", (libraries.set_device)(0))?;
+        libraries.check("HcclGetRootInfo", (libraries.root_info)(root.as_mut_ptr()))?;
+    }
+    Ok(root)
+}
+
+fn run_layouts(folder: &Path, suite: Suite, ranks: u32, expected: &Expected) -> anyhow::Result<()> {
+    let folder = absolute(folder)?;
+    let libraries = Libraries::load(&folder)?;
+    for (layout, processes) in layouts(ranks) {
+        let begun = Instant::now();
+        let root = root_info(&libraries)?;
+        let started: Vec<Started> = processes
+            .iter()
+            .map(|own| start(&folder, suite, &root, own, ranks))
+            .collect::<anyhow::Result<_>>()?;
+        let output = finish(started).with_context(|| format!("{ranks} ranks as {layout}"))?;
+        compare(&output, expected).with_context(|| format!("{ranks} ranks as {layout}"))?;
+        println!(
+            "{suite:?}: {ranks} ranks as {layout}: {} results equal the oracle ({:.1?})",
+            expected.len(),
+            begun.elapsed()
+        );
+    }
+    Ok(())
+}
+
+/// Waits for the processes of a job and gives what they said. All of them are ended in any case.
+fn finish(started: Vec<Started>) -> anyhow::Result<String> {
+    let deadline = Instant::now() + JOB_MAX;
+    let mut readers = Vec::new();
+    let mut children = Vec::new();
+    for Started { mut child } in started {
+        let mut out = child.stdout.take().context("a piped standard output")?;
+        let mut err = child.stderr.take().context("a piped standard error")?;
+        readers.push((
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                out.read_to_string(&mut text).map(|_| text)
+            }),
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                err.read_to_string(&mut text).map(|_| text)
+            }),
+        ));
+        children.push(child);
+    }
+    let mut codes = Vec::new();
+    let mut late = false;
+    for child in &mut children {
+        codes.push(loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if Instant::now() >= deadline {
+                late = true;
+                child.kill()?;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        });
+    }
+    let (mut output, mut errors) = (String::new(), String::new());
+    for (out, err) in readers {
+        output += &out.join().map_err(|_| anyhow::anyhow!("a reader panicked"))??;
+        errors += &err.join().map_err(|_| anyhow::anyhow!("a reader panicked"))??;
+    }
+    if late || codes.iter().any(|code| !code.success()) {
+        let last: Vec<&str> = output.lines().rev().take(8).collect();
+        bail!("exit codes {codes:?}, late: {late}; last results {last:?}; errors:\n{errors}");
+    }
+    Ok(output)
+}
+
+fn compare(output: &str, expected: &Expected) -> anyhow::Result<()> {
+    let mut seen = 0;
+    for line in output.lines() {
+        let mut words = line.split(' ');
+        let mut word = || words.next().with_context(|| format!("a result line, not {line:?}"));
+        let (case, rank): (u64, u32) = (word()?.parse()?, word()?.parse()?);
+        let found = Digest(u64::from_str_radix(word()?, 16)?);
+        let kept = word()? == "true";
+        let wanted = expected.get(&(case, rank)).with_context(|| format!("case {case}"))?;
+        ensure!(found == *wanted, "case {case}: rank {rank} has a wrong result");
+        ensure!(kept, "case {case}: the input of rank {rank} was changed");
+        seen += 1;
+    }
+    ensure!(seen == expected.len(), "{seen} results came, {} were due", expected.len());
+    Ok(())
+}
