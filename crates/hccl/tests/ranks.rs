@@ -1,0 +1,278 @@
+//! Ranks as threads on the real fabric: what they say when something is wrong.
+
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hccl::{Communicator, DataType, Error, Operator, Options, Piece, Polled, ReduceOp, Request};
+use hccl_fabric::{HostFabric, Join, JoinError, Region, RootInfo, Server};
+use hccl_os::shm::Segment;
+
+const MEMORY: usize = 1 << 20;
+
+struct Rank {
+    communicator: Communicator,
+    memory: Arc<Segment>,
+}
+
+fn join(root: &RootInfo, rank: u32, ranks: u32, timeout: Duration) -> Result<Rank, JoinError> {
+    let memory = Arc::new(Segment::create("test", MEMORY).unwrap());
+    // SAFETY: tests keep the segment as long as the communicator.
+    let region = unsafe { Region::local(memory.id(), memory.base(), MEMORY) };
+    let join = Join {
+        ranks,
+        rank,
+        device: rank as i32,
+        region,
+        memory: memory.as_fd().try_clone_to_owned().unwrap(),
+        memory_len: MEMORY as u64,
+        timeout,
+    };
+    let fabric = HostFabric::join(root, join)?;
+    let options = Options { name: "test".into(), timeout: Some(Duration::from_millis(300)) };
+    Ok(Rank { communicator: Communicator::new(Box::new(fabric), options), memory })
+}
+
+/// Opens a meeting and runs `body` for each rank on a thread of its own.
+fn run<T: Send>(
+    ranks: &[u32],
+    total: u32,
+    body: impl Fn(u32, Result<Rank, JoinError>) -> T + Sync,
+) -> Vec<T> {
+    let server = Server::open(0).unwrap();
+    let root = server.info().clone();
+    server.serve(Duration::from_millis(400)).unwrap();
+    std::thread::scope(|scope| {
+        let (root, body) = (&root, &body);
+        let start = |&rank: &u32| {
+            scope.spawn(move || body(rank, join(root, rank, total, Duration::from_millis(400))))
+        };
+        let threads: Vec<_> = ranks.iter().map(start).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+fn request(count: u64) -> Request {
+    Request {
+        operator: Operator::AllReduce,
+        data_type: DataType::F32,
+        reduce_op: Some(ReduceOp::Sum),
+        root: 0,
+        count,
+        input: Piece { offset: 0, len: MEMORY as u64 / 2 },
+        output: Piece { offset: MEMORY as u64 / 2, len: MEMORY as u64 / 2 },
+    }
+}
+
+/// Elements of a rank's memory; tests touch it only between operations.
+fn floats(rank: &mut Rank, offset: usize, count: usize) -> &mut [f32] {
+    // SAFETY: inside the segment and aligned, and nothing runs on it now.
+    unsafe { std::slice::from_raw_parts_mut(rank.memory.base().add(offset).cast(), count) }
+}
+
+#[test]
+fn operations_run_in_the_order_in_which_they_were_started() {
+    let sums = run(&[0, 1, 2], 3, |number, rank| {
+        let mut rank = rank.unwrap();
+        for (i, value) in floats(&mut rank, 0, 64).iter_mut().enumerate() {
+            *value = (number * 100) as f32 + i as f32;
+        }
+        let first = Request { output: Piece { offset: 4096, len: 4096 }, ..request(64) };
+        let second = Request {
+            input: first.output,
+            output: Piece { offset: 8192, len: 4096 },
+            ..request(64)
+        };
+        let mut first = rank.communicator.start(first).unwrap();
+        let mut second = rank.communicator.start(second).unwrap();
+        // The second cannot overtake, however often it is polled.
+        for _ in 0..100 {
+            assert!(matches!(second.poll(false), Polled::Pending { .. }));
+        }
+        first.wait().unwrap();
+        second.wait().unwrap();
+        floats(&mut rank, 8192, 64).to_vec()
+    });
+    for sum in sums {
+        for (i, value) in sum.iter().enumerate() {
+            assert_eq!(*value, 3.0 * (300.0 + 3.0 * i as f32));
+        }
+    }
+}
+
+#[test]
+fn different_calls_give_the_same_table_to_every_rank() {
+    let odd = [
+        Request { count: 1001, ..request(1000) },
+        Request { data_type: DataType::I32, ..request(1000) },
+        Request { reduce_op: Some(ReduceOp::Max), ..request(1000) },
+        Request { operator: Operator::Broadcast, root: 1, ..request(1000) },
+    ];
+    for odd in odd {
+        let errors = run(&[0, 1, 2, 3], 4, |number, rank| {
+            let rank = rank.unwrap();
+            let request = if number == 2 { odd } else { request(1000) };
+            let begun = Instant::now();
+            let error = rank.communicator.start(request).unwrap().wait().unwrap_err();
+            assert!(begun.elapsed() < Duration::from_secs(5));
+            assert_eq!(rank.communicator.failure().as_ref(), Some(&error));
+            assert!(rank.communicator.start(request).is_err());
+            match error {
+                Error::Mismatch { table, .. } => table,
+                other => panic!("{other}"),
+            }
+        });
+        assert!(errors.windows(2).all(|pair| pair[0] == pair[1]), "{errors:?}");
+        assert!(errors[0].contains("ranks 0, 1, 3: AllReduce of 1000 float32 sum"), "{errors:?}");
+        assert!(errors[0].contains("; rank 2: "), "{errors:?}");
+    }
+}
+
+#[test]
+fn a_time_out_names_the_rank_that_did_not_come() {
+    run(&[0, 1, 2], 3, |number, rank| {
+        let rank = rank.unwrap();
+        rank.communicator.start(request(8)).unwrap().wait().unwrap();
+        if number == 1 {
+            // Stays long enough for the others to give up.
+            std::thread::sleep(Duration::from_millis(800));
+            return;
+        }
+        let error = rank.communicator.start(request(8)).unwrap().wait().unwrap_err();
+        let text = error.to_string();
+        // The first to give up tells the other, who may see that before its own time-out.
+        match error {
+            Error::TimedOut { lagging, .. } => {
+                assert!(lagging.iter().any(|lag| lag.rank == 1 && lag.sequence == 1), "{text}");
+                assert!(text.contains("AllReduce number 2 of communicator test"), "{text}");
+            }
+            Error::Peer { .. } => assert!(text.contains("ran into its time-out"), "{text}"),
+            other => panic!("{other}"),
+        }
+    });
+}
+
+#[test]
+fn a_rank_that_leaves_is_named_and_one_that_left_afterwards_is_not_missed() {
+    run(&[0, 1], 2, |number, rank| {
+        let rank = rank.unwrap();
+        let mut operation = rank.communicator.start(request(100_000)).unwrap();
+        operation.wait().unwrap();
+        drop(operation);
+        if number == 1 {
+            rank.communicator.leave();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let error = rank.communicator.start(request(8)).unwrap().wait().unwrap_err();
+        assert!(error.to_string().contains("rank 1 (process"), "{error}");
+        assert!(error.to_string().contains("has left"), "{error}");
+    });
+}
+
+#[test]
+fn an_abort_ends_waits_here_and_elsewhere_at_once() {
+    run(&[0, 1], 2, |number, rank| {
+        let rank = rank.unwrap();
+        if number == 1 {
+            std::thread::sleep(Duration::from_millis(30));
+            rank.communicator.abort("the test says so");
+            rank.communicator.abort("twice is fine");
+            let refused = rank.communicator.start(request(8)).err().unwrap();
+            assert!(refused.to_string().contains("the test says so"), "{refused}");
+            return;
+        }
+        let begun = Instant::now();
+        let error = rank.communicator.start(request(8)).unwrap().wait().unwrap_err();
+        assert!(error.to_string().contains("told to stop"), "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(1));
+    });
+}
+
+#[test]
+fn an_operation_that_is_thrown_away_ends_the_communicator() {
+    run(&[0, 1], 2, |number, rank| {
+        let rank = rank.unwrap();
+        if number == 1 {
+            drop(rank.communicator.start(request(8)).unwrap());
+            let text = rank.communicator.failure().unwrap().to_string();
+            assert!(text.contains("thrown away"), "{text}");
+            return;
+        }
+        assert!(rank.communicator.start(request(8)).unwrap().wait().is_err());
+    });
+}
+
+#[test]
+fn missing_ranks_are_named_to_those_who_came() {
+    let errors = run(&[0, 2], 4, |_, rank| rank.err().unwrap());
+    for error in errors {
+        assert!(matches!(error, JoinError::Missing(_)), "{error:?}");
+        assert!(error.to_string().contains("Failed to connect agent[1,3]"), "{error}");
+    }
+}
+
+#[test]
+fn a_rank_that_comes_twice_is_refused_and_everybody_hears() {
+    let errors = run(&[0, 1, 1], 3, |_, rank| rank.err().unwrap().to_string());
+    for error in errors {
+        assert!(error.contains("rank 1 joined twice"), "{error}");
+    }
+}
+
+#[test]
+fn ranks_must_agree_on_how_many_they_are() {
+    let server = Server::open(0).unwrap();
+    let root = server.info().clone();
+    server.serve(Duration::from_secs(2)).unwrap();
+    let texts = std::thread::scope(|scope| {
+        let wait = Duration::from_secs(2);
+        let root = &root;
+        let one = scope.spawn(move || join(root, 0, 2, wait).err().unwrap().to_string());
+        let two = scope.spawn(move || join(root, 1, 5, wait).err().unwrap().to_string());
+        [one.join().unwrap(), two.join().unwrap()]
+    });
+    for text in texts {
+        assert!(text.contains("all ranks must give the same count"), "{text}");
+    }
+    let out_of_range = join(&root, 3, 3, Duration::from_secs(1)).err().unwrap();
+    assert!(matches!(out_of_range, JoinError::Invalid(_)));
+}
+
+#[test]
+fn strangers_do_not_disturb_a_meeting() {
+    let server = Server::open(0).unwrap();
+    let root = server.info().clone();
+    let nonce: String = root.nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = format!("hccl-{nonce}");
+    server.serve(Duration::from_secs(5)).unwrap();
+    let soon = || Instant::now() + Duration::from_secs(1);
+    let visit = || hccl_os::socket::Connection::connect(name.as_bytes(), soon()).unwrap();
+    let silent = visit();
+    visit().send(b"GET / HTTP/1.1", &[], soon()).unwrap();
+    drop(visit());
+    std::thread::scope(|scope| {
+        for number in 0..2 {
+            let root = &root;
+            scope.spawn(move || {
+                let rank = join(root, number, 2, Duration::from_secs(5)).unwrap();
+                rank.communicator.start(request(8)).unwrap().wait().unwrap();
+            });
+        }
+    });
+    drop(silent);
+    let late = join(&root, 0, 2, Duration::from_millis(100)).err().unwrap();
+    assert!(matches!(late, JoinError::Missing(_)), "{late:?}");
+}
+
+#[test]
+fn a_root_info_from_elsewhere_is_refused() {
+    let mut root = Server::open(0).unwrap().info().clone();
+    root.host.boot[0] ^= 1;
+    let error = join(&root, 0, 1, Duration::from_millis(100)).err().unwrap();
+    assert!(error.to_string().contains("another host"), "{error}");
+    root.host = hccl_os::host::host_id().unwrap();
+    root.host.network ^= 1;
+    let error = join(&root, 0, 1, Duration::from_millis(100)).err().unwrap();
+    assert!(error.to_string().contains("network namespace"), "{error}");
+}
