@@ -33,18 +33,23 @@ pub(crate) use acl;
 
 /// Runs the body of a C call.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> NpuResult<()>) -> c_int {
-    let error = match contain(body) {
-        Ok(Ok(())) => return code::SUCCESS,
-        Ok(Err(error)) => error,
-        Err(panic) => {
-            let text = format!("A defect of this library: {}.", panic.0);
-            NpuError::new(code::INTERNAL_ERROR, "EH9999", text)
-        }
-    };
+    let Err(error) = run(body) else { return code::SUCCESS };
     softnpu::log!(Error, name, "{error}");
     messages::push_error(name, &error);
     messages::set_last_error(error.code);
     error.code
+}
+
+/// As [`call`], for questions whose "no" is an answer and not a failure: nothing is reported.
+pub(crate) fn ask(body: impl FnOnce() -> NpuResult<()>) -> c_int {
+    run(body).err().map_or(code::SUCCESS, |error| error.code)
+}
+
+fn run(body: impl FnOnce() -> NpuResult<()>) -> NpuResult<()> {
+    contain(body).unwrap_or_else(|panic| {
+        let text = format!("A defect of this library: {}.", panic.0);
+        Err(NpuError::new(code::INTERNAL_ERROR, "EH9999", text))
+    })
 }
 
 /// A pointer that a result is written to.
@@ -153,6 +158,8 @@ impl StreamHandle {
 
     /// The stream, which must not be NULL.
     pub(crate) fn named(self) -> NpuResult<Arc<Stream>> {
+        // Refuses a forked child before it touches what belongs to its parent.
+        softnpu::runtime::runtime()?;
         if self.0.is_null() {
             return Err(NpuError::null("stream"));
         }
@@ -186,6 +193,7 @@ pub struct EventHandle(pub(crate) *mut c_void);
 impl EventHandle {
     /// The event.
     pub(crate) fn get(self) -> NpuResult<Arc<Event>> {
+        softnpu::runtime::runtime()?;
         if self.0.is_null() {
             return Err(NpuError::null("event"));
         }

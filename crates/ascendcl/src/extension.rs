@@ -14,7 +14,7 @@ use softnpu::stream::softnpuPendingTasks;
 use softnpu::task::{Poll, PollTask, Work};
 use softnpu::{NpuError, NpuResult};
 
-use crate::border::{In, Out, StreamHandle, Text, acl};
+use crate::border::{In, Out, StreamHandle, Text, acl, ask};
 
 /// Keeps the counter in the library: nothing here reads it, programs do.
 #[used]
@@ -149,24 +149,30 @@ fn check_size(out: Out<Memory>, given: In<usize>) -> NpuResult<()> {
     Ok(())
 }
 
-acl! {
-    /// Tells where a device pointer lives.
-    fn softnpuMemoryOf(pointer: *const c_void, memory: Out<Memory>) {
+/// Tells where a device pointer lives. That an address is no device memory is an answer: nothing
+/// is logged or kept as an error.
+///
+/// # Safety
+/// 1. `memory` is NULL or a structure that begins with its size.
+// SAFETY: the name is this project's own.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub unsafe extern "C" fn softnpuMemoryOf(pointer: *const c_void, memory: Out<Memory>) -> c_int {
+    ask(|| {
         check_size(memory, memory.as_size())?;
-        let found = runtime()?.locate(pointer.cast()).ok_or_else(|| {
-            NpuError::value("pointer", format!("{pointer:p}"), "an address in device memory")
-        })?;
-        let block = found.block.ok_or_else(|| {
-            NpuError::value("pointer", format!("{pointer:p}"), "an address in a live allocation")
-        })?;
+        let allowed = "an address in a live allocation of device memory";
+        let unknown = || NpuError::value("pointer", format!("{pointer:p}"), allowed);
+        let found = runtime()?.locate(pointer.cast()).ok_or_else(unknown)?;
+        let block = found.block.ok_or_else(unknown)?;
         let described = describe(found.device, &found.arena);
-        memory.put("memory", Memory {
+        let place = Memory {
             allocation: block.offset,
             allocated: block.len,
             offset: found.offset,
             ..described
-        })
-    }
+        };
+        memory.put("memory", place)
+    })
 }
 
 acl! {

@@ -5,6 +5,7 @@
 //! test` runs it on what it has installed.
 
 mod death;
+mod forked;
 mod libraries;
 mod matrix;
 mod oracle;
@@ -44,6 +45,8 @@ enum Command {
         #[arg(long, default_value_t = 50)]
         times: u32,
     },
+    /// Forks from a process with a communicator: the child is refused, the parent goes on.
+    Fork,
     /// One process of a job; started by the other commands.
     #[command(hide = true)]
     Worker,
@@ -55,6 +58,7 @@ fn main() -> anyhow::Result<()> {
         Command::Matrix { ranks } => matrix::all_reduce(&libraries, &ranks),
         Command::Operators { ranks } => matrix::operators(&libraries, &ranks),
         Command::Death { times } => death::run(&libraries, times),
+        Command::Fork => forked::run(&libraries),
         Command::Worker => worker::run(&libraries),
     }
 }

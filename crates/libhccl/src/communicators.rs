@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use hccl::{Communicator, Options};
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
 use crate::environment::environment;
-use crate::errors::{Failure, status_of};
+use crate::errors::{Failure, Record, Status, status_of};
 use crate::runtime::{arena, current_device, log_line};
 
 /// A communicator as C programs hold it.
@@ -34,8 +34,24 @@ const SPREAD: Duration = Duration::from_secs(18);
 /// How long a destroy waits for operations that are under way.
 const DRAIN: Duration = Duration::from_secs(1);
 
+/// Fork generation in which this library was first used.
+static USED_IN: OnceLock<u32> = OnceLock::new();
+
+/// Refuses a forked child of a process that has used communicators: they are the parent's, and
+/// so is whatever its other threads held at that moment.
+fn check_process() -> Result<(), Failure> {
+    let now = hccl_os::fork::generation();
+    if *USED_IN.get_or_init(|| now) == now {
+        return Ok(());
+    }
+    let text = "This process was forked from one that had used communicators, and they do not \
+                survive a fork. Start it anew (exec, or the spawn start method).";
+    Err(Failure::new(Status::Internal, Record::internal(text)))
+}
+
 /// The communicator behind a handle.
 pub(crate) fn comm(call: &str, handle: *mut c_void) -> Result<Arc<Comm>, Failure> {
+    check_process()?;
     present(call, "comm", handle)?;
     COMMS.get(handle).ok_or_else(|| {
         let value = format!("{handle:p}");
@@ -47,6 +63,7 @@ hccl_call! {
     /// Opens the meeting place of a communicator and describes it in 4108 bytes.
     fn HcclGetRootInfo(root_info: *mut [u8; ROOT_INFO_BYTES]) {
         const CALL: &str = "HcclGetRootInfo";
+        check_process()?;
         present(CALL, "rootInfo", root_info)?;
         let environment = environment()?;
         let device = current_device()?;
@@ -164,6 +181,7 @@ hccl_call! {
         comm: *mut *mut c_void,
     ) {
         const CALL: &str = "HcclCommInitRootInfo";
+        check_process()?;
         present(CALL, "comm", comm)?;
         let root = read_root(CALL, root_info)?;
         let device = current_device()?;
@@ -189,6 +207,7 @@ hccl_call! {
         comm: *mut *mut c_void,
     ) {
         const CALL: &str = "HcclCommInitRootInfoConfig";
+        check_process()?;
         present(CALL, "comm", comm)?;
         let root = read_root(CALL, root_info)?;
         present(CALL, "config", config)?;
@@ -210,6 +229,7 @@ hccl_call! {
     /// Makes one communicator of several devices of this process, rank i on `devices[i]`.
     fn HcclCommInitAll(count: u32, devices: *const i32, comms: *mut *mut c_void) {
         const CALL: &str = "HcclCommInitAll";
+        check_process()?;
         present(CALL, "devices", devices)?;
         present(CALL, "comms", comms)?;
         if count == 0 {
@@ -255,6 +275,7 @@ hccl_call! {
             log_line!(Warning, CALL, "comm is NULL: there is nothing to destroy");
             return Ok(());
         }
+        check_process()?;
         let comm = COMMS.remove(handle).ok_or_else(|| {
             let value = format!("{handle:p}");
             Failure::argument(CALL, "comm", &value, "a communicator of this process that lives")

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock, Weak};
 
-use hccl_os::sync::{AtomicI32, AtomicU32};
+use hccl_os::sync::{AtomicI32, AtomicU32, Ordering};
 use parking_lot::{Mutex, RwLock};
 
 use crate::arena::{Arena, Block};
@@ -19,8 +19,13 @@ pub struct Runtime {
     devices: Vec<Device>,
     /// Arenas in use, for finding where an address lives.
     arenas: RwLock<Vec<(u32, Arc<Arena>)>>,
-    fork_generation: u32,
+    /// Fork generation in which a device was first used, or [`UNUSED`]. Merely looking at devices
+    /// leaves nothing that a fork could break.
+    used_in: AtomicU32,
 }
+
+/// No device has been used yet.
+const UNUSED: u32 = u32::MAX;
 
 /// One visible device.
 #[derive(Debug)]
@@ -66,8 +71,9 @@ pub struct Located {
 pub fn runtime() -> NpuResult<&'static Runtime> {
     static RUNTIME: OnceLock<NpuResult<Runtime>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(Runtime::new).as_ref().map_err(Clone::clone)?;
-    if runtime.fork_generation != hccl_os::fork::generation() {
-        let text = "This process was forked from one that had set up its NPUs, and device state \
+    let used_in = runtime.used_in.load(Ordering::Acquire);
+    if used_in != UNUSED && used_in != hccl_os::fork::generation() {
+        let text = "This process was forked from one that had used its NPUs, and device state \
                     does not survive a fork. Start it anew (exec, or the spawn start method).";
         return Err(NpuError::new(code::RT_INTERNAL_ERROR, "EE9999", text));
     }
@@ -76,7 +82,6 @@ pub fn runtime() -> NpuResult<&'static Runtime> {
 
 impl Runtime {
     fn new() -> NpuResult<Self> {
-        let fork_generation = hccl_os::fork::generation();
         let config = Config::from_env()?;
         let saturation = i32::from(config.soc.family.has_inf_nan());
         let devices = config.visible.iter().zip(0u32..).map(|(&host, user)| Device {
@@ -91,7 +96,7 @@ impl Runtime {
             peers: Mutex::default(),
         });
         let devices = devices.collect();
-        Ok(Self { devices, config, arenas: RwLock::default(), fork_generation })
+        Ok(Self { devices, config, arenas: RwLock::default(), used_in: AtomicU32::new(UNUSED) })
     }
 
     /// What the user asked for.
@@ -220,6 +225,7 @@ impl Runtime {
         if let Some(arena) = &state.arena {
             return Ok(arena.clone());
         }
+        self.used_in.store(hccl_os::fork::generation(), Ordering::Release);
         let arena = Arc::new(Arena::new(device.host, self.config.memory)?);
         self.arenas.write().push((device.user, arena.clone()));
         Ok(state.arena.insert(arena).clone())
