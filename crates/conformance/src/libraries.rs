@@ -46,6 +46,8 @@ functions! {
     memcpy = "aclrtMemcpy": fn(*mut c_void, usize, *const c_void, usize, c_int);
     create_stream = "aclrtCreateStream": fn(*mut *mut c_void);
     synchronize = "aclrtSynchronizeStream": fn(*mut c_void);
+    query = "aclrtStreamQuery": fn(*mut c_void, *mut c_int);
+    join_all = "HcclCommInitAll": fn(u32, *const i32, *mut *mut c_void);
     root_info = "HcclGetRootInfo": fn(*mut u8);
     join = "HcclCommInitRootInfo": fn(u32, *const u8, u32, *mut *mut c_void);
     destroy = "HcclCommDestroy": fn(*mut c_void);

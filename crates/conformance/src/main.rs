@@ -9,6 +9,7 @@ mod forked;
 mod libraries;
 mod matrix;
 mod oracle;
+mod progress;
 mod worker;
 
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ enum Command {
     },
     /// Forks from a process with a communicator: the child is refused, the parent goes on.
     Fork,
+    /// One thread drives eight devices, waiting for them or only looking.
+    Progress,
     /// One process of a job; started by the other commands.
     #[command(hide = true)]
     Worker,
@@ -59,6 +62,7 @@ fn main() -> anyhow::Result<()> {
         Command::Operators { ranks } => matrix::operators(&libraries, &ranks),
         Command::Death { times } => death::run(&libraries, times),
         Command::Fork => forked::run(&libraries),
+        Command::Progress => progress::run(&libraries),
         Command::Worker => worker::run(&libraries),
     }
 }
