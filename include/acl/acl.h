@@ -69,14 +69,6 @@ aclError aclFinalizeReference(uint64_t *refCount);
 aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion);
 
 /**
- * Version of an installed package, from `share/info/<package>/version.info` under
- * `$ASCEND_HOME_PATH`.
- * @return 100000 for NULL or a package that is not known; 100003 when the variable or the file is
- *         missing.
- */
-aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion *version);
-
-/**
  * Version of a package by name ("runtime", "hccl", ...).
  * @param versionStr at least ACL_PKG_VERSION_MAX_SIZE bytes
  */

@@ -365,8 +365,21 @@ aclError aclrtSetOpExecuteTimeOut(uint32_t timeout);
 /** The same in microseconds. @param actualTimeout receives what was set: at least `timeout` */
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout);
 
+/** The step of these limits in microseconds: usable are 1 to 254 steps. */
+aclError aclrtGetOpTimeOutInterval(uint64_t *interval);
+
+/** The limit that is set, in milliseconds. */
+aclError aclrtGetOpExecuteTimeout(uint32_t *timeoutMs);
+
 /** Limit of a stream's wait for an event in seconds; 0 waits for ever. For the whole process. */
 aclError aclrtSetOpWaitTimeout(uint32_t timeout);
+
+/**
+ * Throws away what is queued on a device. Who waits gets 107022, and so does new work until the
+ * device has recovered.
+ * @param timeout milliseconds; 0 waits for ever
+ */
+aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
 
 /** @} */
 /* ------------------------------------------------------------------------------------------- */
@@ -457,6 +470,9 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
 aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType,
                                  aclrtStreamAttrValue *value);
 
+/** How many streams can still be made on the current device. */
+aclError aclrtGetStreamAvailableNum(uint32_t *streamCount);
+
 /** Throws queued tasks away; who waits for the stream gets 107023. */
 aclError aclrtStreamAbort(aclrtStream stream);
 
@@ -519,6 +535,9 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endE
 
 /** When the record was reached, in microseconds of the device clock. */
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp);
+
+/** How many events can still be made on the current device. */
+aclError aclrtGetEventAvailNum(uint32_t *eventCount);
 
 aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId);
 

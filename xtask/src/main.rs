@@ -1,2 +1,74 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands: `cargo xtask demo`, `test`, `install`.
+//!
+//! Results go to stdout, talk to stderr. Exit code 0: done; 1: something failed; 2: the command line
+//! was wrong. `demo` passes on the exit code of the script that it runs.
+
+mod demo;
+mod install;
+mod process;
+mod python;
+mod test;
+mod workspace;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Commands of this project.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// All-reduce over software NPUs through the real torch_npu wheel
+    Demo {
+        /// Number of software NPUs, and of processes
+        #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
+        devices: u32,
+    },
+    /// Everything that must be right before a change is: formatting, lints, and tests in Rust, C and Python
+    Test {
+        /// Only this step, with what it needs; `demo` stands for all of `demo:2`, `demo:3`, ... (may be repeated)
+        #[arg(long, value_name = "NAME")]
+        only: Vec<String>,
+        /// Print the names of the steps and stop
+        #[arg(long)]
+        list: bool,
+    },
+    /// Lay out an installation: include, lib64, python, bin, set_env.sh
+    Install {
+        /// Root of the installation; made when missing
+        #[arg(long, value_name = "DIR")]
+        prefix: PathBuf,
+        /// Libraries without optimisation
+        #[arg(long)]
+        debug: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    // Processes that outlive their parent come to us, so that a time-out reaches all of them.
+    if let Err(error) = process::adopt_orphans() {
+        eprintln!("xtask: cannot adopt orphans: {error}");
+    }
+    let result = match Cli::parse().command {
+        Command::Demo { devices } => demo::run(devices),
+        Command::Test { only, list } => test::run(&only, list),
+        Command::Install { prefix, debug } => {
+            let profile = if debug { install::Profile::Debug } else { install::Profile::Release };
+            install::run(&prefix, profile).map(|()| {
+                println!("{}", prefix.display());
+                ExitCode::SUCCESS
+            })
+        }
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("xtask: {error:#}");
+        ExitCode::FAILURE
+    })
+}

@@ -341,6 +341,30 @@ acl! {
     }
 }
 
+acl! {
+    /// Logic id of a physical device: the same number.
+    fn aclrtGetLogicDevIdByPhyDevId(physical: i32, logic: Out<i32>) {
+        logic.put("logicDevId", on_host(physical)?)
+    }
+}
+
+acl! {
+    /// Physical id of a logic device: the same number.
+    fn aclrtGetPhyDevIdByLogicDevId(logic: i32, physical: Out<i32>) {
+        physical.put("phyDevId", on_host(logic)?)
+    }
+}
+
+/// An id of a device of the host, visible or not.
+fn on_host(id: i32) -> NpuResult<i32> {
+    let devices = runtime()?.config().devices;
+    if u32::try_from(id).is_ok_and(|id| id < devices) {
+        return Ok(id);
+    }
+    let allowed = format!("[0, {}]", devices - 1);
+    Err(NpuError { code: code::RT_INVALID_DEVICEID, ..NpuError::value("deviceId", id, &allowed) })
+}
+
 /// Longest time an operator may take, microseconds; kept and reported, operators do not hang.
 static EXECUTE_LIMIT_US: AtomicU64 = AtomicU64::new(1_091_000_000);
 /// Longest time a wait for an event may take, seconds; 0 for ever.

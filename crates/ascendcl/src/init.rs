@@ -13,9 +13,11 @@ use crate::border::{Out, Text, acl};
 struct Life {
     references: u64,
     finalized: bool,
+    /// Text of the first configuration, empty for none: a later one must be the same.
+    config: Option<String>,
 }
 
-static LIFE: Mutex<Life> = Mutex::new(Life { references: 0, finalized: false });
+static LIFE: Mutex<Life> = Mutex::new(Life { references: 0, finalized: false, config: None });
 
 acl! {
     /// Begins the use of AscendCL; `config_path` names a JSON file, or is NULL or empty.
@@ -27,16 +29,24 @@ acl! {
             return Err(NpuError::new(code::REPEAT_INITIALIZE, "EH0001", text));
         }
         runtime()?;
-        if let Some(path) = config_path.get().filter(|path| !path.is_empty()) {
-            read_config(&path)?;
+        let path = config_path.get().unwrap_or_default();
+        let text = if path.is_empty() { String::new() } else { read_config(&path)? };
+        match &life.config {
+            Some(first) if *first != text => {
+                let given = if path.is_empty() { "no configuration".to_owned() } else { path };
+                let allowed = "the configuration of the first aclInit of this process";
+                return Err(NpuError::argument("configPath", given, allowed));
+            }
+            _ => life.config = Some(text),
         }
-        *life = Life { references: 1, finalized: false };
+        life.references = 1;
+        life.finalized = false;
         Ok(())
     }
 }
 
 /// Keys that do nothing here are accepted: the file serves other components too.
-fn read_config(path: &str) -> NpuResult<()> {
+fn read_config(path: &str) -> NpuResult<String> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         NpuError::new(code::INVALID_FILE, "EH0001", format!("The file {path}: {error}."))
     })?;
@@ -57,11 +67,12 @@ fn read_config(path: &str) -> NpuResult<()> {
         None | Some("0") => set_mode(Mode::Thread),
         Some(other) => return Err(NpuError::argument("err_msg_mode", other, "\"0\" or \"1\"")),
     }
-    Ok(())
+    Ok(text)
 }
 
 fn finalize(life: &mut Life) {
-    *life = Life { references: 0, finalized: true };
+    life.references = 0;
+    life.finalized = true;
     set_default_device(-1);
 }
 

@@ -152,7 +152,7 @@ fn copies(
         return Err(NpuError::value("count", count, &format!("at most destMax, {room}")));
     }
     if !(0..=7).contains(&kind) {
-        return Err(NpuError::value("kind", kind, "an aclrtMemcpyKind from 0 to 7"));
+        return Err(NpuError::argument("kind", kind, "an aclrtMemcpyKind from 0 to 7"));
     }
     current()?;
     Ok(!std::ptr::eq(to, from))
@@ -167,8 +167,8 @@ acl! {
         count: usize,
         kind: c_int,
     ) {
-        if kind > 5 && count != 0 {
-            return Err(NpuError::value("kind", kind, "an aclrtMemcpyKind from 0 to 5"));
+        if !(0..=5).contains(&kind) && count != 0 {
+            return Err(NpuError::argument("kind", kind, "an aclrtMemcpyKind from 0 to 5"));
         }
         if copies(to, room, from, count, kind)? {
             // SAFETY: not NULL; host memory is valid by the contract of this function.

@@ -5,9 +5,10 @@ use std::ffi::{c_int, c_void};
 use hccl_os::sync::Ordering;
 use softnpu::context::{current, destroy_stream};
 use softnpu::runtime::runtime;
+use softnpu::stream::Stream;
 use softnpu::{NpuError, NpuResult, code};
 
-use crate::border::{Out, STREAMS, StreamHandle, acl, handle, limit_ms};
+use crate::border::{In, Out, STREAMS, StreamHandle, acl, handle, limit_ms};
 
 /// Flag of streams that only the device uses; it stands alone.
 const DEVICE_USE_ONLY: u32 = 0x20;
@@ -132,27 +133,32 @@ acl! {
     }
 }
 
+fn set_failure_mode(stream: &Stream, mode: u64) -> NpuResult<()> {
+    if mode > 1 {
+        return Err(NpuError::value("mode", mode, "0 (continue) or 1 (stop)"));
+    }
+    stream.context().ok_or_else(NpuError::no_context)?.set_stop_on_failure(mode == 1)
+}
+
+fn set_overflow_switch(stream: &Stream, on: u32) -> NpuResult<()> {
+    if on > 1 {
+        return Err(NpuError::argument("flag", on, "0 or 1"));
+    }
+    stream.overflow_switch().store(on == 1, Ordering::Release);
+    Ok(())
+}
+
 acl! {
     /// Whether a failed task stops all streams of the context (1) or only itself (0).
     fn aclrtSetStreamFailureMode(stream: StreamHandle, mode: u64) {
-        let stream = stream.get()?;
-        if mode > 1 {
-            return Err(NpuError::value("mode", mode, "0 (continue) or 1 (stop)"));
-        }
-        let context = stream.context().ok_or_else(NpuError::no_context)?;
-        context.set_stop_on_failure(mode == 1)
+        set_failure_mode(&*stream.get()?, mode)
     }
 }
 
 acl! {
     /// Switches overflow detection of later tasks. Kept; the software NPU detects none.
     fn aclrtSetStreamOverflowSwitch(stream: StreamHandle, on: u32) {
-        let stream = stream.get()?;
-        if on > 1 {
-            return Err(NpuError::argument("flag", on, "0 or 1"));
-        }
-        stream.overflow_switch().store(on == 1, Ordering::Release);
-        Ok(())
+        set_overflow_switch(&*stream.get()?, on)
     }
 }
 
@@ -161,5 +167,56 @@ acl! {
     fn aclrtGetStreamOverflowSwitch(stream: StreamHandle, on: Out<u32>) {
         on.check("flag")?;
         on.put("flag", stream.get()?.overflow_switch().load(Ordering::Acquire).into())
+    }
+}
+
+/// `aclrtStreamAttrValue`: 64 bits that count, of 128.
+pub type AttributeValue = [u64; 2];
+
+const FAILURE_MODE: c_int = 1;
+const OVERFLOW_CHECK: c_int = 2;
+const CUSTOM_TAG: c_int = 3;
+const CACHE_OP_INFO: c_int = 4;
+const PRIORITY: c_int = 5;
+
+fn attribute(given: c_int) -> NpuResult<c_int> {
+    if (FAILURE_MODE..=PRIORITY).contains(&given) {
+        return Ok(given);
+    }
+    Err(NpuError::value("stmAttrType", given, "an aclrtStreamAttr from 1 to 5"))
+}
+
+acl! {
+    /// Sets an attribute of a stream.
+    fn aclrtSetStreamAttribute(stream: StreamHandle, given: c_int, value: In<AttributeValue>) {
+        let [value, _] = value.get("value")?;
+        let given = attribute(given)?;
+        let stream = stream.get()?;
+        match given {
+            FAILURE_MODE => set_failure_mode(&stream, value),
+            OVERFLOW_CHECK => set_overflow_switch(&stream, value as u32),
+            PRIORITY => Err(NpuError::unsupported("changing the priority of a stream")),
+            CUSTOM_TAG | CACHE_OP_INFO => {
+                stream.attributes().lock().insert(given, u64::from(value as u32));
+                Ok(())
+            }
+            _ => unreachable!("checked above"),
+        }
+    }
+}
+
+acl! {
+    /// An attribute of a stream.
+    fn aclrtGetStreamAttribute(stream: StreamHandle, given: c_int, value: Out<AttributeValue>) {
+        value.check("value")?;
+        let given = attribute(given)?;
+        let stream = stream.get()?;
+        let answer = match given {
+            FAILURE_MODE => stream.context().is_some_and(|c| c.stops_on_failure()).into(),
+            OVERFLOW_CHECK => stream.overflow_switch().load(Ordering::Acquire).into(),
+            PRIORITY => stream.priority().into(),
+            _ => stream.attributes().lock().get(&given).copied().unwrap_or(0),
+        };
+        value.put("value", [answer, 0])
     }
 }

@@ -1,7 +1,7 @@
 //! Descriptions of tensors, buffers and attributes, as operators take them. They only hold what
 //! they are told; nothing here touches device memory.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
 use hccl_abi::Table;
@@ -19,11 +19,11 @@ pub(crate) struct Tensor {
     storage_format: c_int,
     storage_shape: Vec<i64>,
     placement: c_int,
-    name: String,
+    name: CString,
 }
 
 static TENSORS: Table<Mutex<Tensor>> = Table::new(0x15);
-static BUFFERS: Table<Buffer> = Table::new(0x16);
+static BUFFERS: Table<Mutex<Buffer>> = Table::new(0x16);
 static ATTRIBUTES: Table<Mutex<Vec<(String, Attribute)>>> = Table::new(0x17);
 
 /// An address and a size, as the caller gave them.
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn aclCreateTensorDesc(
             shape,
             storage_format: format,
             placement: 0,
-            name: String::new(),
+            name: CString::default(),
         };
         handle(&TENSORS, Arc::new(Mutex::new(made)), "tensor descriptor")
     })
@@ -165,6 +165,20 @@ fn elements(tensor: &Tensor) -> usize {
     count.unwrap_or(0)
 }
 
+/// One dimension of a descriptor; -1 for none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescDim(desc: *const c_void, index: usize) -> i64 {
+    read("aclGetTensorDescDim", desc, -1, |tensor| tensor.shape.get(index).copied().unwrap_or(-1))
+}
+
+/// Name of a descriptor, valid as long as the descriptor keeps it; empty if it has none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescName(desc: *mut c_void) -> *const c_char {
+    read("aclGetTensorDescName", desc, c"".as_ptr(), |tensor| tensor.name.as_ptr())
+}
+
 acl! {
     /// One dimension of a descriptor.
     fn aclGetTensorDescDimV2(desc: *const c_void, index: usize, size: Out<i64>) {
@@ -213,7 +227,8 @@ acl! {
 #[allow(non_snake_case, reason = "the name is that of the C interface")]
 pub extern "C" fn aclSetTensorDescName(desc: *mut c_void, name: Text) {
     call("aclSetTensorDescName", || {
-        tensor(desc)?.lock().name = name.get().unwrap_or_default();
+        let name = name.get().unwrap_or_default();
+        tensor(desc)?.lock().name = CString::new(name).expect("a C string has no NUL inside");
         Ok(())
     });
 }
@@ -223,7 +238,8 @@ pub extern "C" fn aclSetTensorDescName(desc: *mut c_void, name: Text) {
 #[unsafe(no_mangle)]
 pub extern "C" fn aclCreateDataBuffer(data: *mut c_void, size: usize) -> *mut c_void {
     or_null("aclCreateDataBuffer", || {
-        handle(&BUFFERS, Arc::new(Buffer { address: data as usize, size }), "data buffer")
+        let buffer = Buffer { address: data as usize, size };
+        handle(&BUFFERS, Arc::new(Mutex::new(buffer)), "data buffer")
     })
 }
 
@@ -241,14 +257,33 @@ acl! {
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 pub extern "C" fn aclGetDataBufferAddr(buffer: *const c_void) -> *mut c_void {
-    BUFFERS.get(buffer).map_or(0, |buffer| buffer.address) as *mut c_void
+    BUFFERS.get(buffer).map_or(0, |buffer| buffer.lock().address) as *mut c_void
 }
 
 /// Bytes of a buffer; 0 for none.
 // SAFETY: as above.
 #[unsafe(no_mangle)]
 pub extern "C" fn aclGetDataBufferSizeV2(buffer: *const c_void) -> usize {
-    BUFFERS.get(buffer).map_or(0, |buffer| buffer.size)
+    BUFFERS.get(buffer).map_or(0, |buffer| buffer.lock().size)
+}
+
+/// Bytes of a buffer, of which 32 bits are told; 0 for none.
+// SAFETY: as above.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetDataBufferSize(buffer: *const c_void) -> u32 {
+    aclGetDataBufferSizeV2(buffer) as u32
+}
+
+acl! {
+    /// Lets a description describe another buffer.
+    fn aclUpdateDataBuffer(buffer: *mut c_void, data: *mut c_void, size: usize) {
+        if buffer.is_null() {
+            return Err(NpuError::null("dataBuffer"));
+        }
+        let found = BUFFERS.get(buffer).ok_or_else(|| NpuError::handle("data buffer", buffer))?;
+        *found.lock() = Buffer { address: data as usize, size };
+        Ok(())
+    }
 }
 
 /// Makes an empty set of attributes.

@@ -178,10 +178,12 @@ pub struct Backoff {
     spin: bool,
 }
 
-/// Turns of about 40 ns that a waiter spins before it yields.
-const SPIN_TURNS: u32 = 1000;
+/// Turns that a waiter spins before it yields. A turn is a whole look around, 0.1 to 0.3 us; an
+/// answer that takes longer than some twenty of them is as well waited for by yielding, which
+/// costs nothing while nobody else wants the core, and everything would wait if somebody does.
+const SPIN_TURNS: u32 = 64;
 /// How long a waiter yields before it sleeps.
-const YIELD_TIME: Duration = Duration::from_micros(60);
+const YIELD_TIME: Duration = Duration::from_micros(100);
 
 impl Backoff {
     /// A waiter that may spin only if `spin` says so.

@@ -243,6 +243,10 @@ hccl_call! {
                 return Err(Failure::argument(CALL, "devices", &value, "each device once"));
             }
         }
+        // What one of them alone cannot have must not keep the others waiting.
+        for &device in devices {
+            arena(device)?;
+        }
         let environment = environment()?;
         let server = Server::open(devices[0])?;
         let root = server.info().clone();

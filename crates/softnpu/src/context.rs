@@ -126,9 +126,14 @@ impl Context {
         Ok(())
     }
 
+    /// Whether one failure stops every stream.
+    pub fn stops_on_failure(&self) -> bool {
+        self.stop_on_failure.load(Ordering::Acquire)
+    }
+
     /// Takes note of a failed task. True if all streams stop for it.
     pub(crate) fn note_failure(&self, error: &NpuError) -> bool {
-        let stops = self.stop_on_failure.load(Ordering::Acquire);
+        let stops = self.stops_on_failure();
         if stops {
             self.stopped.lock().get_or_insert_with(|| error.clone());
         }
@@ -137,7 +142,7 @@ impl Context {
 
     /// Why new tasks are refused, if they are.
     pub(crate) fn refusal(&self) -> Option<NpuError> {
-        if !self.stop_on_failure.load(Ordering::Acquire) {
+        if !self.stops_on_failure() {
             return None;
         }
         self.stopped.lock().clone()

@@ -24,7 +24,8 @@ pub enum Place {
 /// 107000 when a device or pinned allocation ends before `len` bytes.
 pub fn place(what: &str, address: *const u8, len: usize) -> NpuResult<Place> {
     if let Some(found) = runtime()?.locate(address) {
-        let left = found.block.map_or(0, |block| block.offset + block.len - found.offset);
+        let allocated = found.block.map_or(0, |block| block.offset + block.len - found.offset);
+        let left = crate::virtual_memory::mapped_from(address).unwrap_or(allocated);
         if (len as u64) > left {
             let given = format!("{address:p} with {len} bytes");
             let allowed = format!("device memory of that size ({left} bytes are allocated there)");

@@ -5,7 +5,7 @@
 //! Streams that nobody waits for are driven by one background thread ([`crate::background`]).
 //! One thread at a time drives a stream; the others see that it is busy and wait for its bell.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,8 @@ pub struct Stream {
     drives: AtomicU32,
     drives_seen: AtomicU32,
     overflow_switch: AtomicBool,
+    /// Attributes that are only kept for whoever asks, by number.
+    attributes: Mutex<HashMap<i32, u64>>,
 }
 
 impl std::fmt::Debug for Work {
@@ -105,6 +107,7 @@ impl Stream {
             drives: AtomicU32::new(0),
             drives_seen: AtomicU32::new(0),
             overflow_switch: AtomicBool::new(false),
+            attributes: Mutex::default(),
         });
         crate::background::watch(&stream);
         stream
@@ -143,6 +146,11 @@ impl Stream {
     /// The switch for overflow detection, which has nothing to switch here.
     pub fn overflow_switch(&self) -> &AtomicBool {
         &self.overflow_switch
+    }
+
+    /// Attributes that have no effect here.
+    pub fn attributes(&self) -> &Mutex<HashMap<i32, u64>> {
+        &self.attributes
     }
 
     /// Queues work.

@@ -198,17 +198,48 @@ pub fn unmap(address: *mut u8) -> NpuResult<()> {
     Ok(())
 }
 
-/// Finds the device memory that backs an address.
+/// Finds the device memory that backs an address. The block goes on over neighbouring mappings
+/// as far as their memory is neighbouring too.
 pub(crate) fn locate(address: *const u8) -> Option<Located> {
     let reserved = RESERVED.lock();
     let address = address as usize;
     let (_, piece) = reserved.range(..=address).next_back()?;
     let (&start, physical) = piece.mappings.range(..=address).next_back()?;
     let inside = (address - start) as u64;
-    (inside < physical.block.len).then(|| Located {
+    if inside >= physical.block.len {
+        return None;
+    }
+    let mut block = physical.block;
+    for (&next, other) in piece.mappings.range(start + 1..) {
+        let adjoins = next == start + block.len as usize
+            && Arc::ptr_eq(&other.arena, &physical.arena)
+            && other.block.offset == block.offset + block.len;
+        if !adjoins {
+            break;
+        }
+        block.len += other.block.len;
+    }
+    Some(Located {
         device: physical.device,
         arena: physical.arena.clone(),
         offset: physical.block.offset + inside,
-        block: Some(physical.block),
+        block: Some(block),
     })
+}
+
+/// Bytes from an address to the end of the mappings that follow each other without a gap,
+/// wherever their memory is.
+pub(crate) fn mapped_from(address: *const u8) -> Option<u64> {
+    let reserved = RESERVED.lock();
+    let address = address as usize;
+    let (_, piece) = reserved.range(..=address).next_back()?;
+    let (&start, first) = piece.mappings.range(..=address).next_back()?;
+    let mut end = start + first.block.len as usize;
+    for (&next, other) in piece.mappings.range(start + 1..) {
+        if next != end {
+            break;
+        }
+        end += other.block.len as usize;
+    }
+    (address < end).then(|| (end - address) as u64)
 }

@@ -1,0 +1,114 @@
+/**
+ * @file layout.c
+ * Includes every header, in C and in C++, and asserts sizes, offsets and numbers of the ABI.
+ */
+#include <stddef.h>
+
+#include "acl/acl.h"
+#include "hccl/hccl.h"
+#include "softnpu/softnpu.h"
+
+#ifdef __cplusplus
+#define ASSERT(condition) static_assert(condition, #condition)
+#define ALIGN_OF alignof
+#else
+#define ASSERT(condition) _Static_assert(condition, #condition)
+#define ALIGN_OF _Alignof
+#endif
+
+#define SIZE(type, size, align)                                                                    \
+    ASSERT(sizeof(type) == (size));                                                                \
+    ASSERT(ALIGN_OF(type) == (align))
+#define AT(type, member, offset) ASSERT(offsetof(type, member) == (offset))
+
+ASSERT(sizeof(void *) == 8);
+SIZE(aclError, 4, 4);
+SIZE(aclFloat16, 2, 2);
+SIZE(aclDataType, 4, 4);
+SIZE(aclFormat, 4, 4);
+SIZE(aclMemType, 4, 4);
+SIZE(aclLogLevel, 4, 4);
+SIZE(aclrtMemMallocPolicy, 4, 4);
+SIZE(aclrtDevAttr, 4, 4);
+SIZE(aclCompileOpt, 4, 4);
+SIZE(aclrtStream, 8, 8);
+
+SIZE(aclrtMemLocation, 8, 4);
+AT(aclrtMemLocation, id, 0);
+AT(aclrtMemLocation, type, 4);
+SIZE(aclrtPtrAttributes, 28, 4);
+AT(aclrtPtrAttributes, location, 0);
+AT(aclrtPtrAttributes, pageSize, 8);
+AT(aclrtPtrAttributes, rsv, 12);
+SIZE(aclrtPhysicalMemProp, 32, 8);
+AT(aclrtPhysicalMemProp, handleType, 0);
+AT(aclrtPhysicalMemProp, allocationType, 4);
+AT(aclrtPhysicalMemProp, memAttr, 8);
+AT(aclrtPhysicalMemProp, location, 12);
+AT(aclrtPhysicalMemProp, reserve, 24);
+SIZE(aclrtStreamAttrValue, 16, 8);
+SIZE(aclrtUuid, 16, 1);
+SIZE(aclCANNPackageVersion, 512, 1);
+AT(aclCANNPackageVersion, version, 0);
+AT(aclCANNPackageVersion, majorVersion, 128);
+AT(aclCANNPackageVersion, minorVersion, 192);
+AT(aclCANNPackageVersion, releaseVersion, 256);
+AT(aclCANNPackageVersion, patchVersion, 320);
+AT(aclCANNPackageVersion, reserved, 384);
+
+ASSERT(ACL_FLOAT == 0 && ACL_FLOAT16 == 1 && ACL_INT64 == 9 && ACL_BOOL == 12 && ACL_BF16 == 27);
+ASSERT(ACL_FORMAT_ND == 2 && ACL_FORMAT_NCDHW == 30 && ACL_FORMAT_FRACTAL_NZ_C0_8 == 54);
+ASSERT(ACL_HOST == 1 && ACL_MEMCPY_DEVICE_TO_DEVICE == 3 && ACL_HBM_MEM == 1);
+ASSERT(ACL_EVENT_STATUS_COMPLETE == 0 && ACL_EVENT_RECORDED_STATUS_COMPLETE == 1);
+ASSERT(ACL_EVENT_TIME_LINE == 8 && ACL_EVENT_IPC == 0x40);
+ASSERT(ACL_ERROR_RT_MEMORY_ALLOCATION == 207001 && ACL_ERROR_RT_FEATURE_NOT_SUPPORT == 207000);
+
+SIZE(HcclResult, 4, 4);
+SIZE(HcclDataType, 4, 4);
+SIZE(HcclReduceOp, 4, 4);
+SIZE(HcclConfigValue, 4, 4);
+SIZE(HcclComm, 8, 8);
+SIZE(HcclRootInfo, 4108, 1);
+SIZE(HcclSendRecvItem, 32, 8);
+AT(HcclSendRecvItem, sendRecvType, 0);
+AT(HcclSendRecvItem, buf, 8);
+AT(HcclSendRecvItem, count, 16);
+AT(HcclSendRecvItem, dataType, 24);
+AT(HcclSendRecvItem, remoteRank, 28);
+SIZE(HcclCommConfig, 2248, 8);
+AT(HcclCommConfig, reserved, 0);
+AT(HcclCommConfig, hcclBufferSize, 24);
+AT(HcclCommConfig, hcclDeterministic, 28);
+AT(HcclCommConfig, hcclCommName, 32);
+AT(HcclCommConfig, hcclUdi, 160);
+AT(HcclCommConfig, hcclOpExpansionMode, 288);
+AT(HcclCommConfig, hcclRdmaTrafficClass, 292);
+AT(HcclCommConfig, hcclRdmaServiceLevel, 296);
+AT(HcclCommConfig, hcclWorldRankID, 300);
+AT(HcclCommConfig, hcclJobID, 304);
+AT(HcclCommConfig, aclGraphZeroCopyEnable, 312);
+AT(HcclCommConfig, hcclExecTimeOut, 316);
+AT(HcclCommConfig, hcclAlgo, 320);
+AT(HcclCommConfig, hcclRetryEnable, 1920);
+AT(HcclCommConfig, hcclRetryParams, 1970);
+AT(HcclCommConfig, hcclBufferName, 2098);
+AT(HcclCommConfig, hcclQos, 2228);
+AT(HcclCommConfig, hcclSymWinMaxMemSizePerRank, 2232);
+AT(HcclCommConfig, hcclChannelSqDepth, 2240);
+ASSERT(HCCL_DATA_TYPE_BFP16 == 11 && HCCL_DATA_TYPE_HIF8 == 14 && HCCL_DATA_TYPE_FP8E8M0 == 17);
+ASSERT(HCCL_REDUCE_MIN == 3 && HCCL_E_OOM == 24 && HCCL_E_RESERVED == 1042);
+ASSERT(HCCL_COMM_CONFIG_RESERVED == 12 && HCCL_CMD_HALF_ALLTOALLV == 20 && HCCL_CMD_MAX == 104);
+
+SIZE(softnpuWake, 24, 8);
+SIZE(softnpuTask, 40, 8);
+SIZE(softnpuMemory, 56, 8);
+AT(softnpuMemory, allocation, 32);
+AT(softnpuMemory, offset, 48);
+
+int layout(void);
+int layout(void)
+{
+    HcclCommConfig config;
+    HcclCommConfigInit(&config);
+    return config.reserved[0];
+}

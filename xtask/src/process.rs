@@ -1,0 +1,207 @@
+//! Running programs so that nothing hangs and nothing stays behind.
+//!
+//! Children stay in our process group: Ctrl-C reaches all of them. They are found again through
+//! `/proc`, not by group, because a child may make groups of its own; being a subreaper makes every
+//! orphan below us our own child.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal};
+
+/// How often a running child is looked at.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Helpers of a program may end a moment after it.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Makes this process the parent of all orphans among its descendants.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(())
+}
+
+/// Sends what the command says to our stderr: stdout is for results.
+pub(crate) fn talk(command: &mut Command) -> Result<&mut Command> {
+    let stderr = io::stderr().as_fd().try_clone_to_owned().context("cannot copy stderr")?;
+    Ok(command.stdout(Stdio::from(stderr)).stdin(Stdio::null()))
+}
+
+/// Runs a command; an error unless it ends with 0 within `limit`.
+pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<()> {
+    let shown = show(command);
+    let status = status(command, limit)?;
+    if !status.success() {
+        bail!("{shown}: {status}");
+    }
+    Ok(())
+}
+
+/// Runs a command within `limit`; whatever it left running is killed.
+pub(crate) fn status(command: &mut Command, limit: Duration) -> Result<ExitStatus> {
+    let shown = show(command);
+    let mut child = command.spawn().with_context(|| format!("cannot start {shown}"))?;
+    let begin = Instant::now();
+    loop {
+        if let Some(status) =
+            child.try_wait().with_context(|| format!("cannot wait for {shown}"))?
+        {
+            let left = kill_descendants_after(GRACE);
+            if left > 0 {
+                eprintln!("xtask: {shown} left {left} process(es) running; they were killed");
+            }
+            return Ok(status);
+        }
+        if begin.elapsed() >= limit {
+            kill_descendants();
+            let _ = child.wait();
+            kill_descendants();
+            bail!("{shown}: not finished after {} s, killed", limit.as_secs());
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// What a command prints; an error unless it ends with 0.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let shown = show(command);
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {shown}"))?;
+    if !output.status.success() {
+        bail!("{shown}: {}", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{shown}: output is not UTF-8"))
+}
+
+/// Is there a program of this name that can be started?
+pub(crate) fn exists(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    })
+}
+
+/// Kills what has not ended by itself after a moment.
+fn kill_descendants_after(grace: Duration) -> usize {
+    let begin = Instant::now();
+    while begin.elapsed() < grace {
+        reap_orphans();
+        if descendants().is_empty() {
+            return 0;
+        }
+        std::thread::sleep(POLL);
+    }
+    kill_descendants()
+}
+
+/// Kills everything below this process and collects what can be collected. Returns how many there
+/// were.
+fn kill_descendants() -> usize {
+    let mut killed = 0;
+    // A process may start another one while we read, so look until nothing is left.
+    for _ in 0..50 {
+        let found = descendants();
+        if found.is_empty() {
+            break;
+        }
+        for pid in found {
+            if rustix::process::kill_process(pid, Signal::KILL).is_ok() {
+                killed += 1;
+            }
+        }
+        std::thread::sleep(POLL);
+        reap_orphans();
+    }
+    killed
+}
+
+/// Processes below this one that are not dead yet.
+fn descendants() -> Vec<Pid> {
+    let mut children: HashMap<i32, Vec<(i32, bool)>> = HashMap::new();
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    for entry in entries.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
+            continue;
+        };
+        // "pid (name) state ppid ...": the name may hold anything, also parentheses.
+        let Some((_, rest)) = stat.rsplit_once(')') else {
+            continue;
+        };
+        let mut fields = rest.split_whitespace();
+        let dead = matches!(fields.next(), Some("Z" | "X"));
+        if let Some(parent) = fields.next().and_then(|field| field.parse().ok()) {
+            children.entry(parent).or_default().push((pid, dead));
+        }
+    }
+    let mut found = Vec::new();
+    let mut open = vec![rustix::process::getpid().as_raw_nonzero().get()];
+    while let Some(parent) = open.pop() {
+        for &(pid, dead) in children.get(&parent).map_or(&[][..], Vec::as_slice) {
+            open.push(pid);
+            if !dead {
+                found.extend(Pid::from_raw(pid));
+            }
+        }
+    }
+    found
+}
+
+/// Collects orphans that have ended. Only called when no child is being waited for.
+fn reap_orphans() {
+    use rustix::process::{WaitId, WaitIdOptions};
+    // WNOWAIT first would be needed if a `Child` were still open; there is none but ours, and
+    // `Child::wait` reports its loss as an error that we ignore.
+    while let Ok(Some(_)) =
+        rustix::process::waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
+    {}
+}
+
+/// The command as a person would type it, shortened.
+fn show(command: &Command) -> String {
+    let mut text = command.get_program().to_string_lossy().into_owned();
+    for argument in command.get_args().take(8) {
+        text.push(' ');
+        text.push_str(&argument.to_string_lossy());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test for all of it: what is below this process is killed, and that would be the children
+    /// of another test as well.
+    #[test]
+    fn a_time_out_reaches_grandchildren_and_nothing_is_left_behind() {
+        adopt_orphans().unwrap();
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        let second = Duration::from_secs(1);
+        run(&mut shell("exit 0"), 60 * second).unwrap();
+        let error = run(&mut shell("exit 3"), 60 * second).unwrap_err();
+        assert!(error.to_string().contains("exit status: 3"), "{error}");
+
+        // The grandchild leaves group and session, and its parent dies before it.
+        let error = run(&mut shell("(setsid sleep 1000 &); sleep 1000"), second / 5).unwrap_err();
+        assert!(error.to_string().contains("not finished"), "{error}");
+        assert!(descendants().is_empty());
+
+        assert!(status(&mut shell("sleep 1000 & exit 5"), 60 * second).unwrap().code() == Some(5));
+        assert!(descendants().is_empty());
+    }
+}

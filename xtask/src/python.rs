@@ -1,0 +1,135 @@
+//! The virtual environment `.venv` with the packages that the demo and the Python tests need.
+//!
+//! It is kept between runs. A stamp file, written last, tells what is in it; anything else than the
+//! wanted stamp means that the environment is completed or made anew.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{process, workspace};
+
+/// Installed one after the other. `torch_npu` comes without dependencies, since what it asks for
+/// would replace torch. 2.9.1 is the newest pair that works from the package index alone.
+const PACKAGES: &[&[&str]] =
+    &[&["torch==2.9.1"], &["--no-deps", "torch_npu==2.9.1"], &["numpy", "pyyaml", "pytest"]];
+
+/// Debian's packages for the interpreter and for virtual environments.
+const SYSTEM_PACKAGES: &[&str] = &["python3.11", "python3.11-venv"];
+
+/// The download is about 3 GB.
+const INSTALL_LIMIT: Duration = Duration::from_secs(5400);
+
+/// Prints version and whether virtual environments can be made.
+const PROBE: &str = "import sys\n\
+    print('%d.%d.%d' % sys.version_info[:3])\n\
+    import venv, ensurepip\n\
+    print('venv')";
+
+/// An interpreter that is good enough to begin with.
+struct Interpreter {
+    program: String,
+    version: String,
+}
+
+/// Makes the environment ready; returns its interpreter.
+pub(crate) fn environment() -> Result<PathBuf> {
+    let _lock = workspace::Lock::take("venv")?;
+    let folder = workspace::root().join(".venv");
+    let python = folder.join("bin").join("python");
+    let stamp = folder.join("xtask-stamp");
+    if std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted_stamp()) && works(&python)
+    {
+        return Ok(python);
+    }
+    let interpreter = interpreter()?;
+    let _ = std::fs::remove_file(&stamp);
+    if !works(&python) {
+        if folder.exists() {
+            eprintln!("xtask: {} is not usable, making it anew", folder.display());
+            std::fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
+        }
+        eprintln!(
+            "xtask: virtual environment {} with Python {}",
+            folder.display(),
+            interpreter.version
+        );
+        let mut command = Command::new(&interpreter.program);
+        command.args(["-m", "venv"]).arg(&folder);
+        process::run(process::talk(&mut command)?, Duration::from_secs(300))?;
+    }
+    for (index, packages) in PACKAGES.iter().enumerate() {
+        eprintln!("xtask: packages {}/{}: {}", index + 1, PACKAGES.len(), packages.join(" "));
+        let mut command = Command::new(&python);
+        command.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(*packages);
+        // Nothing of ours may run inside pip.
+        command.env_remove("PYTHONPATH");
+        process::run(process::talk(&mut command)?, INSTALL_LIMIT)?;
+    }
+    std::fs::write(&stamp, wanted_stamp())
+        .with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(python)
+}
+
+fn wanted_stamp() -> String {
+    let mut stamp = String::from("python 3.11\n");
+    for packages in PACKAGES {
+        stamp.push_str(&packages.join(" "));
+        stamp.push('\n');
+    }
+    stamp
+}
+
+/// Is this an environment of Python 3.11 with pip?
+fn works(python: &PathBuf) -> bool {
+    let probe = "import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))";
+    python.is_file()
+        && Command::new(python)
+            .args(["-I", "-c", probe])
+            .stderr(std::process::Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+}
+
+/// Finds Python 3.11, or installs it where that is ours to do.
+fn interpreter() -> Result<Interpreter> {
+    if let Some(found) = find() {
+        return Ok(found);
+    }
+    let packages = SYSTEM_PACKAGES.join(" ");
+    if rustix::process::geteuid().is_root() && process::exists("apt-get") {
+        eprintln!("xtask: installing {packages}");
+        apt_get(&["update"])?;
+        apt_get(&[&["install", "--yes", "--no-install-recommends"], SYSTEM_PACKAGES].concat())?;
+        if let Some(found) = find() {
+            return Ok(found);
+        }
+    }
+    bail!(
+        "CPython 3.11 with the module venv is needed, neither `python3.11` nor `python3` is one; \
+         on Debian 12: apt-get install {packages}"
+    )
+}
+
+fn find() -> Option<Interpreter> {
+    ["python3.11", "python3"].into_iter().find_map(|program| {
+        let output = Command::new(program)
+            .args(["-I", "-c", PROBE])
+            .stderr(std::process::Stdio::null())
+            .output()
+            .ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        let (version, venv) = text.split_once('\n')?;
+        let fits = version.starts_with("3.11.") && venv.trim() == "venv";
+        fits.then(|| Interpreter { program: program.to_owned(), version: version.to_owned() })
+    })
+}
+
+fn apt_get(arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    process::run(process::talk(&mut command)?, Duration::from_secs(900))
+}

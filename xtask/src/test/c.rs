@@ -1,0 +1,192 @@
+//! Steps in C and C++: the headers alone, the programs of `tests/c`, and the C example.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{process, workspace};
+
+/// Every header must be free of these in both languages.
+const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+const COMPILE_LIMIT: Duration = Duration::from_secs(300);
+/// The programs have watchdogs of their own, which tell more; this is the net below.
+const RUN_LIMIT: Duration = Duration::from_secs(900);
+/// The translation unit that includes everything and asserts sizes and offsets.
+const LAYOUT: &str = "layout.c";
+/// The example prints for each of these.
+const EXAMPLE_DEVICES: &[usize] = &[1, 2, 5, 8];
+
+/// A program of `tests/c`.
+pub(super) struct Program {
+    pub(super) name: String,
+    source: PathBuf,
+}
+
+fn folder() -> PathBuf {
+    workspace::root().join("tests").join("c")
+}
+
+/// Where programs and their logs go.
+fn scratch(name: &str) -> Result<PathBuf> {
+    let path = workspace::target().join("c-tests").join(name);
+    std::fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
+    Ok(path)
+}
+
+/// All programs, by name.
+pub(super) fn programs() -> Result<Vec<Program>> {
+    let folder = folder();
+    let mut programs = Vec::new();
+    for entry in
+        std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?
+    {
+        let source = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+        let code =
+            source.extension().is_some_and(|extension| extension == "c" || extension == "cc");
+        if code && source.file_name().is_none_or(|name| name != LAYOUT) {
+            let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            programs.push(Program { name, source });
+        }
+    }
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(programs)
+}
+
+/// Compiles the layout assertions, and every header alone, as C11 and as C++14.
+pub(super) fn headers() -> Result<()> {
+    let include = workspace::prefix().join("include");
+    let scratch = scratch("headers")?;
+    let mut sources = vec![folder().join(LAYOUT)];
+    for (index, header) in public_headers(&include)?.iter().enumerate() {
+        let source = scratch.join(format!("alone-{index}.c"));
+        let text = format!("#include \"{header}\"\n#include \"{header}\"\nint unused_{index};\n");
+        std::fs::write(&source, text)
+            .with_context(|| format!("cannot write {}", source.display()))?;
+        sources.push(source);
+    }
+    for source in &sources {
+        for (compiler, language) in
+            [("gcc", &["-std=c11"][..]), ("g++", &["-std=c++14", "-x", "c++"])]
+        {
+            let mut command = Command::new(compiler);
+            command.args(language).args(WARNINGS).arg("-fsyntax-only").arg("-I").arg(&include);
+            command.arg(source);
+            process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
+        }
+    }
+    Ok(())
+}
+
+/// Headers below a folder, as a program would include them.
+pub(super) fn public_headers(include: &Path) -> Result<Vec<String>> {
+    let mut headers = Vec::new();
+    for part in ["acl", "hccl", "softnpu"] {
+        let folder = include.join(part);
+        for entry in std::fs::read_dir(&folder)
+            .with_context(|| format!("cannot read {}", folder.display()))?
+        {
+            let name =
+                entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
+            let name = name.to_string_lossy();
+            if name.ends_with(".h") {
+                headers.push(format!("{part}/{name}"));
+            }
+        }
+    }
+    headers.sort();
+    Ok(headers)
+}
+
+pub(super) fn build_and_run(program: &Program) -> Result<()> {
+    let prefix = workspace::prefix();
+    let scratch = scratch(&program.name)?;
+    let binary = scratch.join(&program.name);
+    let cpp = program.source.extension().is_some_and(|extension| extension == "cc");
+    let mut command = Command::new(if cpp { "g++" } else { "gcc" });
+    command
+        .arg(if cpp { "-std=c++14" } else { "-std=c11" })
+        .args(WARNINGS)
+        .args(["-D_GNU_SOURCE", "-g", "-O1", "-pthread", "-I"])
+        .arg(prefix.join("include"))
+        .arg("-o")
+        .arg(&binary)
+        .arg(&program.source)
+        .arg("-L")
+        .arg(prefix.join("lib64"))
+        .args(["-lhccl", "-lascendcl"]);
+    process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
+    let mut command = Command::new(&binary);
+    in_tree(&mut command, &prefix, &scratch);
+    process::run(process::talk(&mut command)?, RUN_LIMIT)
+}
+
+/// Builds the example by its own Makefile, away from the sources, and compares what it prints.
+pub(super) fn example() -> Result<()> {
+    let prefix = workspace::prefix();
+    let scratch = scratch("example")?;
+    let source = workspace::root().join("examples").join("c").join("allreduce");
+    for file in ["main.cc", "Makefile"] {
+        std::fs::copy(source.join(file), scratch.join(file))
+            .with_context(|| format!("cannot copy {file}"))?;
+    }
+    let mut command = Command::new("make");
+    command.arg("-C").arg(&scratch).args(["clean", "all"]).env("ASCEND_HOME_PATH", &prefix);
+    process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
+    for &devices in EXAMPLE_DEVICES {
+        let file = scratch.join(format!("output-{devices}"));
+        let output = std::fs::File::create(&file).context("cannot keep the output")?;
+        let mut command = Command::new(scratch.join("all_reduce"));
+        in_tree(&mut command, &prefix, &scratch);
+        command.env("SOFTNPU_DEVICES", devices.to_string()).stdout(output);
+        process::run(&mut command, RUN_LIMIT)?;
+        let found = std::fs::read_to_string(&file).context("cannot read the output")?;
+        let expected = expected_output(devices);
+        if found != expected {
+            bail!("{devices} devices: expected\n{expected}found\n{found}");
+        }
+    }
+    Ok(())
+}
+
+fn expected_output(devices: usize) -> String {
+    let mut text = format!("Found {devices} NPU device(s) available\n");
+    let values: String = (0..devices).map(|i| format!(" {}", devices * i)).collect();
+    for rank in 0..devices {
+        text.push_str(&format!("rankId: {rank}, output: [{values} ]\n"));
+    }
+    text
+}
+
+/// Lets a program find our libraries, and keeps what the caller's environment says out of it.
+fn in_tree(command: &mut Command, prefix: &Path, scratch: &Path) {
+    command
+        .env("LD_LIBRARY_PATH", prefix.join("lib64"))
+        .env("ASCEND_HOME_PATH", prefix)
+        .env("ASCEND_PROCESS_LOG_PATH", scratch.join("log"))
+        .current_dir(scratch);
+    for (name, _) in std::env::vars_os() {
+        let foreign = name.to_str().is_some_and(|name| {
+            name.starts_with("SOFTNPU_")
+                || name.starts_with("HCCL_")
+                || name == "ASCEND_RT_VISIBLE_DEVICES"
+        });
+        if foreign {
+            command.env_remove(name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_prints_one_line_a_rank() {
+        let text = "Found 2 NPU device(s) available\n\
+            rankId: 0, output: [ 0 2 ]\n\
+            rankId: 1, output: [ 0 2 ]\n";
+        assert_eq!(expected_output(2), text);
+    }
+}

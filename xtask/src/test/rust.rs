@@ -1,0 +1,57 @@
+//! Steps of cargo: formatting, lints, tests.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{process, workspace};
+
+const FORMAT_LIMIT: Duration = Duration::from_secs(300);
+/// From nothing, on a small machine.
+const BUILD_AND_TEST_LIMIT: Duration = Duration::from_secs(3600);
+const CONFORMANCE_LIMIT: Duration = Duration::from_secs(900);
+
+pub(super) fn format() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"], FORMAT_LIMIT)
+}
+
+pub(super) fn lints() -> Result<()> {
+    let arguments =
+        ["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"];
+    cargo(&arguments, BUILD_AND_TEST_LIMIT)
+}
+
+/// nextest where it is installed, since it runs tests in parallel and each in a process of its own;
+/// plain `cargo test` does as well.
+pub(super) fn tests() -> Result<()> {
+    if has_nextest() {
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast"], BUILD_AND_TEST_LIMIT)?;
+        return cargo(&["test", "--workspace", "--doc", "--quiet"], BUILD_AND_TEST_LIMIT);
+    }
+    cargo(&["test", "--workspace", "--no-fail-fast"], BUILD_AND_TEST_LIMIT)
+}
+
+/// Subcommands of the program `conformance` that are steps of their own.
+pub(super) const CONFORMANCE: &[&str] = &["operators", "matrix", "progress", "fork", "death"];
+
+/// The built libraries against an oracle, with ranks as threads and processes.
+pub(super) fn conformance(subcommand: &str) -> Result<()> {
+    cargo(&["build", "--release", "--quiet", "--package", "conformance"], BUILD_AND_TEST_LIMIT)?;
+    let program = workspace::target().join("release/conformance");
+    let mut command = Command::new(program);
+    command.arg("--libraries").arg(workspace::prefix().join("lib64")).arg(subcommand);
+    process::run(process::talk(&mut command)?, CONFORMANCE_LIMIT)
+}
+
+fn cargo(arguments: &[&str], limit: Duration) -> Result<()> {
+    let mut command = workspace::cargo();
+    command.args(arguments);
+    process::run(process::talk(&mut command)?, limit)
+}
+
+fn has_nextest() -> bool {
+    let mut command: Command = workspace::cargo();
+    command.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
