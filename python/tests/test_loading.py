@@ -1,0 +1,64 @@
+"""The operators come by themselves, in whatever order and way torch and torch_npu are imported."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+USE = """
+import torch
+assert (torch.arange(3.0, device="npu") + 1).tolist() == [1, 2, 3]
+for length in range(1, 200):
+    x = torch.ones(length, device="npu")
+    # The wheel queues a copy of the old elements, on its own queue if there is one.
+    assert (x.resize_(length + 600_000)[:length] + 1).sum().item() == 2 * length
+print("good")
+"""
+
+# Put first on PYTHONPATH, this keeps our own `sitecustomize` from running.
+SHADOW = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shadow")
+
+# name -> (first lines of the program, changes of the environment). That a plain `import torch` does it is
+# shown by all other tests.
+WAYS = {
+    "torch_npu first": ("import torch_npu", {"TASK_QUEUE_ENABLE": "1"}),
+    "without autoload and library path": (
+        "import torch; import torch_npu",
+        {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "LD_LIBRARY_PATH": None},
+    ),
+    "entry point alone": (
+        "import sys; assert not any(name.startswith('hccl') for name in sys.modules)",
+        {"PYTHONPATH": SHADOW + os.pathsep + os.environ.get("PYTHONPATH", ""), "TASK_QUEUE_ENABLE": "2"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    # All at once: each spends seconds importing torch.
+    running = {}
+    for name, (start, changes) in WAYS.items():
+        environment = {k: v for k, v in {**os.environ, **changes}.items() if v is not None}
+        running[name] = subprocess.Popen(
+            [sys.executable, "-c", start + USE],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    results = {}
+    for name, process in running.items():
+        try:
+            output, _ = process.communicate(timeout=240)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+        results[name] = (process.returncode, output)
+    return results
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_loads(outcomes, name):
+    code, output = outcomes[name]
+    assert code == 0 and "good" in output, output
