@@ -137,6 +137,97 @@ static void an_operator_that_is_not_there_fails_and_is_named(void)
                                  ACL_COMPILE_SYS, NULL, NULL));
 }
 
+static void need_device(void)
+{
+    NEED(aclInit(NULL));
+    NEED(aclrtSetDevice(0));
+}
+
+/** Runs an operator on tensors that are made and ended here, as the wheel does. */
+static aclError run_operator(const char *name, int inputs, const aclTensorDesc **inDescs,
+                             const aclDataBuffer **in, const aclTensorDesc *outDesc,
+                             aclDataBuffer *out, const aclopAttr *attr)
+{
+    const aclTensorDesc *outDescs[1] = { outDesc };
+    aclDataBuffer *outs[1] = { out };
+    aclError code = aclopCompileAndExecute(name, inputs, inDescs, in, 1, outDescs, outs, attr,
+                                           ACL_ENGINE_SYS, ACL_COMPILE_SYS, NULL, NULL);
+    for (int i = 0; i < inputs; i++) {
+        aclDestroyTensorDesc(inDescs[i]);
+        aclDestroyDataBuffer(in[i]);
+    }
+    aclDestroyTensorDesc(outDesc);
+    aclDestroyDataBuffer(out);
+    return code;
+}
+
+static void fill_and_pad(void)
+{
+    int64_t three[1] = { 3 }, one[1] = { 1 }, small[2] = { 2, 3 }, large[2] = { 4, 6 };
+    int64_t count = 3;
+    int32_t paddings[4] = { 1, 1, 2, 1 };
+    int64_t four[1] = { 4 };
+    float value = 2.5f, data[6] = { 1, 2, 3, 4, 5, 6 }, back[24];
+    const float padded[24] = { 2.5f, 2.5f, 2.5f, 2.5f, 2.5f, 2.5f, 2.5f, 2.5f, 1, 2, 3, 2.5f,
+                               2.5f, 2.5f, 4,    5,    6,    2.5f, 2.5f, 2.5f, 2.5f, 2.5f, 2.5f, 2.5f };
+    void *x = NULL, *y = NULL;
+    const aclTensorDesc *descs[3];
+    const aclDataBuffer *buffers[3];
+
+    need_device();
+    OK(aclrtMalloc(&x, sizeof data, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMalloc(&y, sizeof back, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtMemcpy(x, sizeof data, data, sizeof data, ACL_MEMCPY_HOST_TO_DEVICE));
+
+    descs[0] = aclCreateTensorDesc(ACL_INT64, 1, one, ACL_FORMAT_ND);
+    aclSetTensorPlaceMent((aclTensorDesc *)descs[0], ACL_MEMTYPE_HOST);
+    buffers[0] = aclCreateDataBuffer(&count, sizeof count);
+    descs[1] = aclCreateTensorDesc(ACL_FLOAT, 0, NULL, ACL_FORMAT_ND);
+    aclSetTensorPlaceMent((aclTensorDesc *)descs[1], ACL_MEMTYPE_HOST);
+    buffers[1] = aclCreateDataBuffer(&value, sizeof value);
+    OK(run_operator("Fill", 2, descs, buffers,
+                    aclCreateTensorDesc(ACL_FLOAT, 1, three, ACL_FORMAT_ND),
+                    aclCreateDataBuffer(y, 3 * sizeof(float)), NULL));
+    OK(aclrtSynchronizeStream(NULL));
+    OK(aclrtMemcpy(back, sizeof back, y, 4 * sizeof(float), ACL_MEMCPY_DEVICE_TO_HOST));
+    THAT(back[0] == 2.5f && back[2] == 2.5f && back[3] == 0);
+
+    descs[0] = aclCreateTensorDesc(ACL_FLOAT, 2, small, ACL_FORMAT_ND);
+    buffers[0] = aclCreateDataBuffer(x, sizeof data);
+    descs[1] = aclCreateTensorDesc(ACL_INT32, 1, four, ACL_FORMAT_ND);
+    aclSetTensorPlaceMent((aclTensorDesc *)descs[1], ACL_MEMTYPE_HOST);
+    buffers[1] = aclCreateDataBuffer(paddings, sizeof paddings);
+    descs[2] = aclCreateTensorDesc(ACL_FLOAT, 0, NULL, ACL_FORMAT_ND);
+    /* The value is what Fill left in device memory. */
+    buffers[2] = aclCreateDataBuffer(y, sizeof(float));
+    OK(run_operator("PadV3", 3, descs, buffers,
+                    aclCreateTensorDesc(ACL_FLOAT, 2, large, ACL_FORMAT_ND),
+                    aclCreateDataBuffer(y, sizeof back), NULL));
+    OK(aclrtSynchronizeStream(NULL));
+    OK(aclrtMemcpy(back, sizeof back, y, sizeof back, ACL_MEMCPY_DEVICE_TO_HOST));
+    THAT(memcmp(back, padded, sizeof back) == 0);
+
+    /* An output that does not fit the paddings, and one that is longer than its memory. */
+    descs[0] = aclCreateTensorDesc(ACL_FLOAT, 2, small, ACL_FORMAT_ND);
+    buffers[0] = aclCreateDataBuffer(x, sizeof data);
+    descs[1] = aclCreateTensorDesc(ACL_INT32, 1, four, ACL_FORMAT_ND);
+    aclSetTensorPlaceMent((aclTensorDesc *)descs[1], ACL_MEMTYPE_HOST);
+    buffers[1] = aclCreateDataBuffer(paddings, sizeof paddings);
+    CODE(100000, run_operator("PadV3", 2, descs, buffers,
+                              aclCreateTensorDesc(ACL_FLOAT, 2, small, ACL_FORMAT_ND),
+                              aclCreateDataBuffer(y, sizeof back), NULL));
+    large[0] = 1 << 20;
+    descs[0] = aclCreateTensorDesc(ACL_INT64, 1, one, ACL_FORMAT_ND);
+    aclSetTensorPlaceMent((aclTensorDesc *)descs[0], ACL_MEMTYPE_HOST);
+    buffers[0] = aclCreateDataBuffer(&count, sizeof count);
+    descs[1] = aclCreateTensorDesc(ACL_FLOAT, 0, NULL, ACL_FORMAT_ND);
+    aclSetTensorPlaceMent((aclTensorDesc *)descs[1], ACL_MEMTYPE_HOST);
+    buffers[1] = aclCreateDataBuffer(&value, sizeof value);
+    FAILS(run_operator("Fill", 2, descs, buffers,
+                       aclCreateTensorDesc(ACL_FLOAT, 2, large, ACL_FORMAT_ND),
+                       aclCreateDataBuffer(y, (size_t)24 << 20), NULL));
+}
+
 static void dump_and_timeouts(void)
 {
     uint64_t actual = 0;
@@ -167,6 +258,7 @@ int main(void)
     RUN(attributes);
     RUN(compile_options);
     RUN(an_operator_that_is_not_there_fails_and_is_named);
+    RUN(fill_and_pad);
     RUN(dump_and_timeouts);
     RUN(versions);
     return check_end();

@@ -16,6 +16,7 @@ mod logging;
 mod memory;
 mod operator;
 mod profiling;
+mod small_operators;
 mod stream;
 mod tensor;
 mod version;

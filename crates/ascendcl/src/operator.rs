@@ -1,7 +1,7 @@
 //! Single operators by name, kernels, and options of the operator compiler.
 //!
-//! The software NPU has no operators of its own: those of PyTorch run through the Python package
-//! that comes with it. A call that gets here found none, and says so.
+//! The software NPU has hardly any operators of its own: those of PyTorch run through the Python
+//! package that comes with it. A call that finds none here says so.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
@@ -10,9 +10,32 @@ use parking_lot::Mutex;
 use softnpu::{NpuError, NpuResult};
 
 use crate::border::{In, Out, StreamHandle, Text, acl};
+use crate::small_operators;
+use crate::tensor::Operand;
 
-fn no_operator(name: Text) -> NpuResult<()> {
+/// Runs an operator by name.
+fn execute(
+    name: Text,
+    inputs: (c_int, In<*const c_void>, In<*const c_void>),
+    outputs: (c_int, In<*const c_void>, In<*const c_void>),
+    attributes: *const c_void,
+    stream: StreamHandle,
+) -> NpuResult<()> {
     let name = name.get().ok_or_else(|| NpuError::null("opType"))?;
+    if small_operators::knows(&name) {
+        let operands = |(count, descs, buffers): (c_int, In<*const c_void>, In<*const c_void>)| {
+            let count = usize::try_from(count)
+                .map_err(|_| NpuError::argument("the number of tensors", count, "0 or more"))?;
+            let (descs, buffers) = (descs.list(count), buffers.list(count));
+            if descs.len() != count || buffers.len() != count {
+                return Err(NpuError::null("the list of tensors"));
+            }
+            let pairs = descs.into_iter().zip(buffers);
+            pairs.map(|(desc, buffer)| Operand::new(desc, buffer)).collect::<NpuResult<Vec<_>>>()
+        };
+        let (inputs, outputs) = (operands(inputs)?, operands(outputs)?);
+        return small_operators::run(&name, &inputs, &outputs, attributes, &stream.get()?);
+    }
     Err(NpuError::unsupported(format!(
         "operator {name}: the software NPU runs PyTorch operators through the Python package \
          hccl.softnpu, which is loaded with torch when its folder is on the module search path \
@@ -21,22 +44,23 @@ fn no_operator(name: Text) -> NpuResult<()> {
 }
 
 acl! {
-    /// Would run an operator by name.
+    /// Runs an operator by name, if it is one that is known here.
     fn aclopCompileAndExecute(
         name: Text,
-        _input_count: c_int,
-        _input_descs: In<*const c_void>,
-        _inputs: In<*const c_void>,
-        _output_count: c_int,
-        _output_descs: In<*const c_void>,
-        _outputs: In<*mut c_void>,
-        _attributes: *const c_void,
+        input_count: c_int,
+        input_descs: In<*const c_void>,
+        inputs: In<*const c_void>,
+        output_count: c_int,
+        output_descs: In<*const c_void>,
+        outputs: In<*const c_void>,
+        attributes: *const c_void,
         _engine: c_int,
         _compile: c_int,
         _path: Text,
-        _stream: StreamHandle,
+        stream: StreamHandle,
     ) {
-        no_operator(name)
+        let inputs = (input_count, input_descs, inputs);
+        execute(name, inputs, (output_count, output_descs, outputs), attributes, stream)
     }
 }
 
@@ -44,19 +68,20 @@ acl! {
     /// As above, for operators whose output shape depends on their input.
     fn aclopCompileAndExecuteV2(
         name: Text,
-        _input_count: c_int,
-        _input_descs: In<*mut c_void>,
-        _inputs: In<*mut c_void>,
-        _output_count: c_int,
-        _output_descs: In<*mut c_void>,
-        _outputs: In<*mut c_void>,
-        _attributes: *mut c_void,
+        input_count: c_int,
+        input_descs: In<*const c_void>,
+        inputs: In<*const c_void>,
+        output_count: c_int,
+        output_descs: In<*const c_void>,
+        outputs: In<*const c_void>,
+        attributes: *const c_void,
         _engine: c_int,
         _compile: c_int,
         _path: Text,
-        _stream: StreamHandle,
+        stream: StreamHandle,
     ) {
-        no_operator(name)
+        let inputs = (input_count, input_descs, inputs);
+        execute(name, inputs, (output_count, output_descs, outputs), attributes, stream)
     }
 }
 

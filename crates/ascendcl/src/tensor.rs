@@ -46,6 +46,57 @@ enum Attribute {
     IntLists(Vec<Vec<i64>>),
 }
 
+/// A tensor that an operator takes: what a descriptor and a buffer say together.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    pub(crate) data_type: c_int,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) on_host: bool,
+    pub(crate) address: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Operand {
+    /// Reads a descriptor and its buffer.
+    pub(crate) fn new(desc: *const c_void, buffer: *const c_void) -> NpuResult<Self> {
+        let tensor = tensor(desc)?;
+        let tensor = tensor.lock();
+        let buffer = BUFFERS.get(buffer).ok_or_else(|| NpuError::handle("data buffer", buffer))?;
+        let buffer = buffer.lock();
+        Ok(Self {
+            data_type: tensor.data_type,
+            shape: tensor.shape.clone(),
+            on_host: tensor.placement != 0,
+            address: buffer.address,
+            bytes: buffer.size,
+        })
+    }
+
+    /// Bytes of an element.
+    pub(crate) fn element(&self) -> usize {
+        crate::version::aclDataTypeSize(self.data_type)
+    }
+
+    /// Elements by the shape; `None` where they are not known or do not fit the buffer.
+    pub(crate) fn elements(&self) -> Option<usize> {
+        let count = self
+            .shape
+            .iter()
+            .try_fold(1usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?))?;
+        (count.checked_mul(self.element())? <= self.bytes).then_some(count)
+    }
+}
+
+/// A text attribute of a set.
+pub(crate) fn text_attribute(attributes: *const c_void, name: &str) -> Option<String> {
+    let set = ATTRIBUTES.get(attributes)?;
+    let set = set.lock();
+    set.iter().find(|(other, _)| other == name).and_then(|(_, value)| match value {
+        Attribute::Text(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
 fn tensor(given: *const c_void) -> NpuResult<Arc<Mutex<Tensor>>> {
     if given.is_null() {
         return Err(NpuError::null("desc"));

@@ -90,6 +90,8 @@ pub enum Work {
     ResetFlag(Arc<FlagEvent>),
     /// A function of the user's on another thread.
     Host(HostCall),
+    /// Something short to be done on the way, such as a small operator.
+    Run(Option<Box<dyn FnOnce() + Send>>),
     /// A task of somebody else's making.
     Poll(Box<dyn PollTask>),
 }
@@ -192,6 +194,12 @@ impl Work {
                 })
             }
             Self::Host(call) => call.step(),
+            Self::Run(body) => {
+                if let Some(body) = body.take() {
+                    body();
+                }
+                Step::Done
+            }
             Self::Poll(task) => {
                 let (result, messages) = crate::messages::capture(|| task.poll(arm));
                 match result {

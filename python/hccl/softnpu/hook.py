@@ -50,8 +50,7 @@ def _wrap(loader):
         from hccl.softnpu import libraries
 
         libraries.preload()
-        with libraries.accepted_home():
-            execute(module)
+        execute(module)
         _after()
 
     loader.exec_module = exec_module

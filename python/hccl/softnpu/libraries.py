@@ -5,7 +5,6 @@ a vendor's installation on LD_LIBRARY_PATH is never displaced. Only when there i
 our own tree loaded by absolute path, which makes PYTHONPATH alone sufficient.
 """
 
-import contextlib
 import ctypes
 import os
 
@@ -46,26 +45,6 @@ def preload():
     # The wheel's queue hands work to a thread, which may not have reached our streams when a kernel of ours
     # wants to know whether anything is pending. With it off, one load answers that question.
     queue_is_off = os.environ.setdefault("TASK_QUEUE_ENABLE", "0") == "0"
-
-
-@contextlib.contextmanager
-def accepted_home():
-    """Around the execution of the wheel. It refuses to load when ASCEND_HOME_PATH is set, as programs that are compiled
-    need it, but not everything of a full installation is there. We need none of that, so it is not shown."""
-    home = os.environ.get("ASCEND_HOME_PATH")
-    if home is None or not are_ours() or _is_complete(home):
-        yield
-        return
-    del os.environ["ASCEND_HOME_PATH"]
-    try:
-        yield
-    finally:
-        os.environ.setdefault("ASCEND_HOME_PATH", home)
-
-
-def _is_complete(home):
-    parts = [os.path.join(home, part) for part in ("runtime", "compiler")]
-    return all(os.path.exists(part) for part in parts + [os.environ.get("ASCEND_OPP_PATH", "")])
 
 
 def are_ours():

@@ -24,11 +24,6 @@ def register():
     for namespace in ("aten", "npu"):
         _libraries[namespace] = torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
     _Registry().run()
-    if torch.distributed.is_available():
-        from hccl.softnpu import collectives
-
-        _libraries["c10d"] = torch._C._dispatch_library("IMPL", "c10d", "", __file__, 0)
-        collectives.wrap(lambda name, kernel: _libraries["c10d"].impl(name, _NPU, kernel, True))
 
 
 class _Registry:
