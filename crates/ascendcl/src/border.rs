@@ -134,6 +134,12 @@ impl<T: Copy> In<T> {
 #[derive(Clone, Copy)]
 pub struct Text(*const c_char);
 
+impl From<*const c_char> for Text {
+    fn from(text: *const c_char) -> Self {
+        Self(text)
+    }
+}
+
 impl Text {
     /// The text; `None` for NULL.
     pub(crate) fn get(self) -> Option<String> {

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::Arc;
 
-use hccl_os::sync::AtomicU32;
+use hccl_abi::extension::{self, Memory, POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::{Scope, Watch};
 use softnpu::arena::Arena;
 use softnpu::log::{Level, write};
@@ -20,39 +20,11 @@ use crate::border::{In, Out, StreamHandle, Text, acl, ask};
 #[used]
 static KEEP: &hccl_os::sync::AtomicU64 = &softnpuPendingTasks;
 
-/// `softnpuWake`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Wake {
-    word: *const AtomicU32,
-    seen: u32,
-    shared: u32,
-    spin: u32,
-    reserved: u32,
-}
-const _: () = assert!(size_of::<Wake>() == 24);
-
-/// `softnpuTask`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Task {
-    size: usize,
-    name: Text,
-    data: *mut c_void,
-    poll: Option<unsafe extern "C" fn(*mut c_void, u32, *mut Wake) -> i32>,
-    release: Option<unsafe extern "C" fn(*mut c_void)>,
-}
-const _: () = assert!(size_of::<Task>() == 40);
-
-const POLL_DONE: i32 = 0;
-const POLL_PROGRESS: i32 = -1;
-const POLL_PENDING: i32 = -2;
-
 struct ForeignTask {
     name: String,
     data: *mut c_void,
-    poll: unsafe extern "C" fn(*mut c_void, u32, *mut Wake) -> i32,
-    release: unsafe extern "C" fn(*mut c_void),
+    poll: extension::Poll,
+    release: extension::Release,
 }
 
 // SAFETY: the interface says that the functions are called from any thread, one at a time.
@@ -60,7 +32,7 @@ unsafe impl Send for ForeignTask {}
 
 impl PollTask for ForeignTask {
     fn poll(&mut self, arm: bool) -> Poll {
-        let mut wake = Wake { word: std::ptr::null(), seen: 0, shared: 0, spin: 0, reserved: 0 };
+        let mut wake = Wake::NONE;
         // SAFETY: the function came with this data and has not been released.
         match unsafe { (self.poll)(self.data, arm.into(), &raw mut wake) } {
             POLL_DONE => Poll::Done,
@@ -68,7 +40,7 @@ impl PollTask for ForeignTask {
             POLL_PENDING => {
                 let scope = if wake.shared == 0 { Scope::Private } else { Scope::Shared };
                 let watch = (!wake.word.is_null()).then_some(Watch {
-                    word: wake.word,
+                    word: wake.word.cast(),
                     seen: wake.seen,
                     scope,
                 });
@@ -102,39 +74,21 @@ acl! {
             return Err(NpuError::null("task.poll and task.release"));
         };
         // From here on the task is ours, and is released whatever happens.
-        let name = task.name.get().unwrap_or_default();
+        let name = Text::from(task.name).get().unwrap_or_default();
         let work = ForeignTask { name, data: task.data, poll, release };
         let stream = stream.get()?;
         stream.submit(Work::Poll(Box::new(work)))
     }
 }
 
-/// `softnpuMemory`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Memory {
-    size: usize,
-    device: i32,
-    fd: c_int,
-    base: *mut u8,
-    length: u64,
-    allocation: u64,
-    allocated: u64,
-    offset: u64,
-}
-const _: () = assert!(size_of::<Memory>() == 56);
-
 fn describe(device: u32, arena: &Arc<Arena>) -> Memory {
     let segment = arena.segment();
     Memory {
-        size: size_of::<Memory>(),
         device: device as i32,
         fd: segment.as_fd().as_raw_fd(),
         base: segment.base(),
         length: segment.len() as u64,
-        allocation: 0,
-        allocated: 0,
-        offset: 0,
+        ..Memory::EMPTY
     }
 }
 

@@ -32,22 +32,19 @@ pub struct RootInfo {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RootInfoError {
     /// They do not begin as one.
-    #[error(
-        "the root info begins with {found:02x?}, and one made by HcclGetRootInfo of this library \
-         begins with {MAGIC:02x?}"
-    )]
+    #[error("it begins with {found:02x?}, a root info begins with {MAGIC:02x?}")]
     Magic {
         /// The first bytes.
         found: [u8; 8],
     },
     /// Another version of the library made them.
-    #[error("the root info has version {found}, this library reads version {VERSION}")]
+    #[error("it has version {found}, this library reads version {VERSION}")]
     Version {
         /// The version.
         found: u32,
     },
     /// They were damaged on the way.
-    #[error("the root info was damaged on the way: its checksum is {found:#x}, not {expected:#x}")]
+    #[error("it was damaged on the way: its checksum is {found:#x}, not {expected:#x}")]
     Checksum {
         /// What stands there.
         found: u64,

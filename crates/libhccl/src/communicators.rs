@@ -158,8 +158,11 @@ fn read_root(call: &str, root: *const [u8; ROOT_INFO_BYTES]) -> Result<RootInfo,
     present(call, "rootInfo", root)?;
     // SAFETY: not NULL; readable for 4108 bytes by the contract of the calling function.
     let bytes = unsafe { &*root };
-    RootInfo::from_bytes(bytes)
-        .map_err(|error| Failure::argument(call, "rootInfo", "not a root info", &error.to_string()))
+    RootInfo::from_bytes(bytes).map_err(|error| {
+        let value = format!("a block that is no root info ({error})");
+        let expect = "the 4108 bytes that HcclGetRootInfo of this library wrote, unchanged";
+        Failure::argument(call, "rootInfo", &value, expect)
+    })
 }
 
 /// Stores a new communicator and gives its handle out.

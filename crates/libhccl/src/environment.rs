@@ -59,13 +59,15 @@ pub(crate) fn environment() -> Result<&'static Environment, Failure> {
     static ENVIRONMENT: OnceLock<Result<Environment, Failure>> = OnceLock::new();
     let read = || {
         let environment = Environment::from_lookup(|name| std::env::var(name).ok())?;
-        let Environment { connect_timeout, exec_timeout, entry_log } = &environment;
-        log_line!(
-            Event,
-            "environment",
-            "[HCCL_ENV] HCCL_CONNECT_TIMEOUT is [{connect_timeout:?}], HCCL_EXEC_TIMEOUT is \
-             [{exec_timeout:?}], HCCL_ENTRY_LOG_ENABLE is [{entry_log}]"
-        );
+        let tell = |name: &str, value: &dyn std::fmt::Display| {
+            let source = if std::env::var_os(name).is_some() { "environment" } else { "default" };
+            log_line!(Event, "environment", "[HCCL_ENV] {name} set by {source} to [{value}]");
+        };
+        let seconds = |time: Duration| format!("{}s", time.as_secs());
+        tell("HCCL_CONNECT_TIMEOUT", &seconds(environment.connect_timeout));
+        let exec = environment.exec_timeout;
+        tell("HCCL_EXEC_TIMEOUT", &exec.map_or_else(|| "never".to_owned(), seconds));
+        tell("HCCL_ENTRY_LOG_ENABLE", &u8::from(environment.entry_log));
         for name in WITHOUT_EFFECT {
             if let Ok(value) = std::env::var(name) {
                 log_line!(

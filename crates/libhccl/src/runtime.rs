@@ -4,47 +4,11 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
+use hccl_abi::extension::{Memory, Task};
 use hccl_fabric::Region;
 use hccl_os::shm::segment_id;
 
 use crate::errors::{Failure, Record, Status};
-
-/// `softnpuMemory` of `include/softnpu/softnpu.h`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Memory {
-    size: usize,
-    device: i32,
-    fd: c_int,
-    base: *mut u8,
-    length: u64,
-    allocation: u64,
-    allocated: u64,
-    offset: u64,
-}
-const _: () = assert!(size_of::<Memory>() == 56);
-
-/// `softnpuWake`.
-#[repr(C)]
-pub(crate) struct Wake {
-    pub(crate) word: *const u32,
-    pub(crate) seen: u32,
-    pub(crate) shared: u32,
-    pub(crate) spin: u32,
-    pub(crate) reserved: u32,
-}
-const _: () = assert!(size_of::<Wake>() == 24);
-
-/// `softnpuTask`.
-#[repr(C)]
-pub(crate) struct Task {
-    pub(crate) size: usize,
-    pub(crate) name: *const c_char,
-    pub(crate) data: *mut c_void,
-    pub(crate) poll: unsafe extern "C" fn(*mut c_void, u32, *mut Wake) -> i32,
-    pub(crate) release: unsafe extern "C" fn(*mut c_void),
-}
-const _: () = assert!(size_of::<Task>() == 40);
 
 /// Severity of log lines, as `softnpuLog` takes it.
 #[derive(Clone, Copy, Debug)]
@@ -175,20 +139,9 @@ pub(crate) struct Arena {
     pub(crate) len: u64,
 }
 
-const EMPTY: Memory = Memory {
-    size: size_of::<Memory>(),
-    device: -1,
-    fd: -1,
-    base: std::ptr::null_mut(),
-    length: 0,
-    allocation: 0,
-    allocated: 0,
-    offset: 0,
-};
-
 /// Memory of a device.
 pub(crate) fn arena(device: i32) -> Result<Arena, Failure> {
-    let mut memory = EMPTY;
+    let mut memory = Memory::EMPTY;
     // SAFETY: the structure is writable and says its size.
     let code = unsafe { (functions()?.device_arena)(device, &raw mut memory) };
     if code != 0 {
@@ -224,7 +177,7 @@ pub(crate) struct Place {
 
 /// Where a device pointer lives; `None` if it is not one.
 pub(crate) fn place(pointer: *const c_void) -> Result<Option<Place>, Failure> {
-    let mut memory = EMPTY;
+    let mut memory = Memory::EMPTY;
     // SAFETY: the runtime looks the address up; the structure is writable and says its size.
     if unsafe { (functions()?.memory_of)(pointer, &raw mut memory) } != 0 {
         return Ok(None);

@@ -4,14 +4,12 @@ use std::ffi::c_void;
 
 use hccl::{Operation, Polled};
 use hccl_abi::contain;
+use hccl_abi::extension::{POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::Scope;
 
 use crate::errors::{Failure, record_of, stream_code};
-use crate::runtime::{Task, Wake, c_string, log_line, report, submit};
+use crate::runtime::{c_string, log_line, report, submit};
 
-const POLL_DONE: i32 = 0;
-const POLL_PROGRESS: i32 = -1;
-const POLL_PENDING: i32 = -2;
 /// A panic in a poll: `ACL_ERROR_RT_INTERNAL_ERROR`.
 const POLL_DEFECT: i32 = 507_000;
 
@@ -33,16 +31,13 @@ unsafe extern "C" fn poll(data: *mut c_void, arm: u32, wake: *mut Wake) -> i32 {
         Polled::Done => POLL_DONE,
         Polled::Progress => POLL_PROGRESS,
         Polled::Pending { watch, spin } => {
-            let wait = watch.map_or(
-                Wake { word: std::ptr::null(), seen: 0, shared: 0, spin: 0, reserved: 0 },
-                |watch| Wake {
-                    word: watch.word.cast(),
-                    seen: watch.seen,
-                    shared: u32::from(watch.scope == Scope::Shared),
-                    spin: spin.into(),
-                    reserved: 0,
-                },
-            );
+            let wait = watch.map_or(Wake::NONE, |watch| Wake {
+                word: watch.word.cast(),
+                seen: watch.seen,
+                shared: u32::from(watch.scope == Scope::Shared),
+                spin: spin.into(),
+                reserved: 0,
+            });
             // SAFETY: (2).
             unsafe { wake.write(wait) };
             POLL_PENDING
@@ -77,8 +72,8 @@ pub(crate) fn enqueue(
         size: size_of::<Task>(),
         name: name.as_ptr(),
         data: Box::into_raw(Box::new(operation)).cast(),
-        poll,
-        release,
+        poll: Some(poll),
+        release: Some(release),
     };
     submit(stream, &task)
 }
