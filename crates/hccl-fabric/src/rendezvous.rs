@@ -137,11 +137,33 @@ impl Meeting {
 
     fn run(mut self) {
         let result = self.gather().and_then(|()| self.settle());
-        if let Err(End { kind, text }) = result {
-            let bytes = Wire::Refuse { kind, text }.to_bytes();
+        if let Err(end) = result {
+            let bytes = Wire::Refuse { kind: end.kind, text: end.text }.to_bytes();
             for guest in self.guests.iter().flatten() {
                 let _ = guest.connection.send(&bytes, &[], Instant::now());
             }
+            self.guests.clear();
+            self.turn_away(&bytes);
+        }
+    }
+
+    /// Tells whoever still comes why there is no meeting any more, as long as ranks may come.
+    fn turn_away(&mut self, bytes: &[u8]) {
+        for visitor in &self.visitors {
+            let _ = visitor.connection.send(bytes, &[], Instant::now());
+        }
+        while Instant::now() < self.deadline {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if wait_for_any(&self.server.listener, &[], left).is_err() {
+                return;
+            }
+            while let Ok(Some(connection)) = self.server.listener.accept() {
+                // A stranger learns nothing that matters, and a rank that has not said so yet need
+                // not be waited for: it reads the answer after it has greeted.
+                let _ = connection.send(bytes, &[], Instant::now());
+                self.visitors.push(Visitor { connection, since: Instant::now() });
+            }
+            self.visitors.retain(|visitor| visitor.since.elapsed() < SILENCE_MAX);
         }
     }
 

@@ -72,7 +72,7 @@ pub enum Error {
         fault: Fault,
     },
     /// Ranks did not get on in time.
-    #[error("{context} waited {waited:?} (the time-out) for {}", lag_text(lagging, *finishing))]
+    #[error("{context} waited {waited:?} and ran into the time-out: {}", lag_text(lagging, *finishing))]
     TimedOut {
         /// Which operation.
         context: Context,
@@ -121,12 +121,12 @@ impl Error {
 fn lag_text(lagging: &[Lag], finishing: bool) -> String {
     let one = |lag: &Lag| {
         let Lag { rank, process, sequence } = lag;
-        let at = match (finishing, sequence) {
-            (true, _) => "which did not finish it".to_owned(),
-            (false, 0) => "which has called nothing yet".to_owned(),
-            (false, n) => format!("whose newest operation is number {n}"),
+        let what = match (finishing, sequence) {
+            (true, _) => "has called it and does not finish".to_owned(),
+            (false, 0) => "has called nothing yet".to_owned(),
+            (false, n) => format!("has not called it, its newest operation is number {n}"),
         };
-        format!("rank {rank} (process {process}), {at}")
+        format!("rank {rank} (process {process}) {what}")
     };
     lagging.iter().map(one).collect::<Vec<_>>().join("; ")
 }

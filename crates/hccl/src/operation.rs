@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hccl_fabric::Call;
+use hccl_fabric::{Call, reason};
 use hccl_kernels::{Reducer, copy};
 use hccl_os::wait::{Backoff, SLEEP_MAX, Watch, sleep_on};
 use hccl_plan::{Block, Buffer, Part, Peers, Plan, Step};
@@ -256,25 +256,53 @@ impl Operation {
     /// Fails if a rank that is still needed is gone. A rank that went after it did its part is
     /// none of our business.
     fn look_for_faults(&self, level: u8, end: u32) -> Result<(), Error> {
-        let fabric = &*self.inner.fabric;
-        let gone = |peer: &u32| !fabric.reached(*peer, self.sequence, level);
-        let faults: Vec<_> =
-            (self.next_peer..end).filter(gone).filter_map(|peer| fabric.fault(peer)).collect();
-        // A death explains the failures and departures that follow from it.
         use hccl_fabric::Fault::{Dead, Failed};
+        let fabric = &*self.inner.fabric;
+        let late = |peer: &u32| !fabric.reached(*peer, self.sequence, level);
+        let faults: Vec<_> =
+            (self.next_peer..end).filter(late).filter_map(|peer| fabric.fault(peer)).collect();
+        // A death explains the failures and departures that follow from it.
         let worst = faults
             .iter()
             .find(|fault| matches!(fault, Dead { .. }))
             .or_else(|| faults.iter().find(|fault| matches!(fault, Failed { .. })))
             .or_else(|| faults.first());
+        // Another rank ran into its time-out, waiting as we do: the cause is whoever keeps both of
+        // us waiting, if there is such a rank.
+        if let Some(Failed { reason: reason::TIMED_OUT, .. }) = worst {
+            let lagging = self.lagging(level, end);
+            if !lagging.is_empty() {
+                let waited = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+                return Err(self.timed_out(waited, lagging, level));
+            }
+        }
         match worst {
             // The rank may have finished between our look at its progress and its going.
-            Some(fault) if !fabric.reached(fault.rank(), self.sequence, level) => {
+            Some(fault) if late(&fault.rank()) => {
                 let context = self.inner.context(self.request.operator, self.sequence);
                 Err(Error::Peer { context, fault: fault.clone() })
             }
             _ => Ok(()),
         }
+    }
+
+    /// Ranks that are late and of which nothing is known that would explain it.
+    fn lagging(&self, level: u8, end: u32) -> Vec<Lag> {
+        let fabric = &*self.inner.fabric;
+        (self.next_peer..end)
+            .filter(|&peer| !fabric.reached(peer, self.sequence, level))
+            .filter(|&peer| fabric.fault(peer).is_none())
+            .map(|rank| Lag {
+                rank,
+                process: fabric.process(rank),
+                sequence: fabric.position(rank).0,
+            })
+            .collect()
+    }
+
+    fn timed_out(&self, waited: Duration, lagging: Vec<Lag>, level: u8) -> Error {
+        let context = self.inner.context(self.request.operator, self.sequence);
+        Error::TimedOut { context, waited, lagging, finishing: level > 1 }
     }
 
     fn look_at_clock(&mut self, level: u8, end: u32) -> Result<(), Error> {
@@ -289,17 +317,7 @@ impl Operation {
         let waited = self.begun.map_or(Duration::ZERO, |begun| now.duration_since(begun));
         match self.inner.options.timeout {
             Some(limit) if waited >= limit => {
-                let fabric = &*self.inner.fabric;
-                let lagging = (self.next_peer..end)
-                    .filter(|&peer| !fabric.reached(peer, self.sequence, level))
-                    .map(|rank| Lag {
-                        rank,
-                        process: fabric.process(rank),
-                        sequence: fabric.position(rank).0,
-                    })
-                    .collect();
-                let context = self.inner.context(self.request.operator, self.sequence);
-                Err(Error::TimedOut { context, waited: limit, lagging, finishing: level > 1 })
+                Err(self.timed_out(limit, self.lagging(level, end), level))
             }
             _ => Ok(()),
         }

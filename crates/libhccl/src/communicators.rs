@@ -1,6 +1,6 @@
 //! Life of communicators, and what can be asked of them.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(crate) struct Comm {
 static COMMS: Table<Comm> = Table::new(0x21);
 
 /// Names in use: a process must not use one twice on a device.
-static NAMES: Mutex<Option<HashMap<(i32, String), ()>>> = Mutex::new(None);
+static NAMES: Mutex<BTreeSet<(i32, String)>> = Mutex::new(BTreeSet::new());
 
 /// Bytes of a name with its NUL.
 const NAME_BYTES: usize = 128;
@@ -128,7 +128,7 @@ struct Name(Option<(i32, String)>);
 impl Name {
     fn claim(call: &str, device: i32, name: &str) -> Result<Self, Failure> {
         let key = (device, name.to_owned());
-        if NAMES.lock().get_or_insert_default().insert(key.clone(), ()).is_some() {
+        if !NAMES.lock().insert(key.clone()) {
             let expect = format!("a name that no living communicator of device {device} has");
             return Err(Failure::argument(call, "hcclCommName", name, &expect));
         }
@@ -149,9 +149,7 @@ impl Drop for Name {
 }
 
 fn release_name(key: &(i32, String)) {
-    if let Some(names) = NAMES.lock().as_mut() {
-        names.remove(key);
-    }
+    NAMES.lock().remove(key);
 }
 
 fn read_root(call: &str, root: *const [u8; ROOT_INFO_BYTES]) -> Result<RootInfo, Failure> {
