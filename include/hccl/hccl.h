@@ -52,6 +52,42 @@ HcclResult HcclAlltoAll(const void *sendBuf, uint64_t sendCount, HcclDataType se
                         const void *recvBuf, uint64_t recvCount, HcclDataType recvType,
                         HcclComm comm, aclrtStream stream);
 
+/**
+ * As HcclAlltoAll, with counts of its own for each pair: `sendCounts[j]` elements from element
+ * `sdispls[j]` of `sendBuf` go to rank j, which must expect as many. The arrays are host memory
+ * with an entry a rank and are read during the call. A buffer may be NULL if all its counts are 0.
+ */
+HcclResult HcclAlltoAllV(const void *sendBuf, const void *sendCounts, const void *sdispls,
+                         HcclDataType sendType, const void *recvBuf, const void *recvCounts,
+                         const void *rdispls, HcclDataType recvType, HcclComm comm,
+                         aclrtStream stream);
+
+/**
+ * As HcclAlltoAllV for data without gaps: entry i * ranks + j of the u64 matrix (host memory) is
+ * how many elements rank i sends to rank j. The matrix is the same on all ranks.
+ */
+HcclResult HcclAlltoAllVC(const void *sendBuf, const void *sendCountMatrix, HcclDataType sendType,
+                          const void *recvBuf, HcclDataType recvType, HcclComm comm,
+                          aclrtStream stream);
+
+/**
+ * Gives elements to rank `destRank`; done when its matching HcclRecv has them. The k-th send from
+ * one rank to another meets the k-th receive there. @return 5 for the own rank.
+ */
+HcclResult HcclSend(void *sendBuf, uint64_t count, HcclDataType dataType, uint32_t destRank,
+                    HcclComm comm, aclrtStream stream);
+
+/** Takes elements from rank `srcRank`. */
+HcclResult HcclRecv(void *recvBuf, uint64_t count, HcclDataType dataType, uint32_t srcRank,
+                    HcclComm comm, aclrtStream stream);
+
+/**
+ * Sends and receives side by side, none waiting for another. Items with a NULL buffer are passed
+ * over; items with the own rank pair up as copies.
+ */
+HcclResult HcclBatchSendRecv(HcclSendRecvItem *sendRecvInfo, uint32_t itemNum, HcclComm comm,
+                             aclrtStream stream);
+
 /** The stream goes on when all ranks have come to this call. */
 HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
 

@@ -72,6 +72,39 @@ def moves(rank, place):
         raise AssertionError(f"all_gather_object: {things}")
 
 
+def messages(rank, place):
+    other = 1 - rank
+    received = torch.empty(17, device=place)
+    if rank == 0:
+        dist.send(values(rank, 17).to(place), other)
+        dist.recv(received, other)
+    else:
+        dist.recv(received, other)
+        dist.send(values(rank, 17).to(place), other)
+    same("send and recv", received, values(other, 17))
+    received = torch.empty(1000, device=place)
+    sent = values(rank, 1000).to(place)
+    operations = [dist.P2POp(dist.isend, sent, other), dist.P2POp(dist.irecv, received, other)]
+    for work in dist.batch_isend_irecv(operations):
+        work.wait()
+    same("batch_isend_irecv", received, values(other, 1000))
+    # What rank r sends to rank d: r + 2d + 1 elements.
+    count = lambda source, target: source + 2 * target + 1
+    cut = lambda source, target: values(source, 50)[10 * target : 10 * target + count(source, target)]
+    outputs = [torch.empty(count(r, rank), device=place) for r in range(RANKS)]
+    dist.all_to_all(outputs, [cut(rank, r).to(place) for r in range(RANKS)])
+    for r in range(RANKS):
+        same("all_to_all", outputs[r], cut(r, rank))
+    output = torch.empty(sum(count(r, rank) for r in range(RANKS)), device=place)
+    into = [count(r, rank) for r in range(RANKS)]
+    out_of = [count(rank, r) for r in range(RANKS)]
+    dist.all_to_all_single(output, torch.cat([cut(rank, r) for r in range(RANKS)]).to(place), into, out_of)
+    same("all_to_all_single, uneven", output, torch.cat([cut(r, rank) for r in range(RANKS)]))
+    output = torch.empty(6, device=place)
+    dist.all_to_all_single(output, values(rank, 6).to(place))
+    same("all_to_all_single", output, torch.cat([values(r, 6)[3 * rank : 3 * rank + 3] for r in range(RANKS)]))
+
+
 def asynchronous(rank, place):
     tensors = [values(rank, 100 + i).to(place) for i in range(50)]
     works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
@@ -86,7 +119,7 @@ def run(rank, port):
     torch.npu.set_device(rank)
     dist.init_process_group("hccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS)
     place = torch.device("npu", rank)
-    for part in (reductions, moves, asynchronous):
+    for part in (reductions, moves, messages, asynchronous):
         part(rank, place)
     again = dist.new_group([0, 1])
     tensor = values(rank, 4).to(place)

@@ -538,6 +538,57 @@ static void types_and_operators(void)
     OK(HcclCommDestroy(comm));
 }
 
+static void messages_between_ranks(void)
+{
+    HcclSendRecvItem items[2];
+    uint64_t counts[1] = { 4 }, places[1] = { 0 }, other[1] = { 5 };
+    need_communicator();
+    CODE(HCCL_E_NOT_SUPPORT, HcclSend(input, 4, HCCL_DATA_TYPE_FP32, 0, comm, stream));
+    MESSAGE("destRank");
+    CODE(HCCL_E_NOT_SUPPORT, HcclRecv(input, 4, HCCL_DATA_TYPE_FP32, 0, comm, stream));
+    CODE(HCCL_E_PARA, HcclSend(input, 4, HCCL_DATA_TYPE_FP32, 1, comm, stream));
+    MESSAGE("[0, 0]");
+    CODE(HCCL_E_PTR, HcclSend(NULL, 4, HCCL_DATA_TYPE_FP32, 0, comm, stream));
+    CODE(HCCL_E_PTR, HcclRecv(input, 4, HCCL_DATA_TYPE_FP32, 0, NULL, stream));
+    CODE(HCCL_E_NOT_SUPPORT, HcclSend(input, 4, (HcclDataType)13, 0, comm, stream));
+
+    OK(HcclBatchSendRecv(items, 0, comm, stream));
+    CODE(HCCL_E_PTR, HcclBatchSendRecv(NULL, 1, comm, stream));
+    items[0] = (HcclSendRecvItem){ HCCL_SEND, input, 4, HCCL_DATA_TYPE_FP32, 0 };
+    items[1] = (HcclSendRecvItem){ HCCL_RECV, output, 4, HCCL_DATA_TYPE_FP32, 1 };
+    CODE(HCCL_E_PARA, HcclBatchSendRecv(items, 2, comm, stream));
+    MESSAGE("remoteRank");
+    items[1].remoteRank = 0;
+    items[1].count = 5;
+    CODE(HCCL_E_PARA, HcclBatchSendRecv(items, 2, comm, stream));
+    MESSAGE("5 float32");
+    items[1].sendRecvType = (HcclSendRecvType)7;
+    CODE(HCCL_E_PARA, HcclBatchSendRecv(items, 2, comm, stream));
+    items[1] = (HcclSendRecvItem){ HCCL_RECV, output, 4, HCCL_DATA_TYPE_FP32, 0 };
+    OK(HcclBatchSendRecv(items, 2, comm, stream));
+    OK(aclrtSynchronizeStream(stream));
+
+    CODE(HCCL_E_PTR, HcclAlltoAllV(input, NULL, places, HCCL_DATA_TYPE_FP32, output, counts, places,
+                                   HCCL_DATA_TYPE_FP32, comm, stream));
+    CODE(HCCL_E_PARA, HcclAlltoAllV(input, counts, places, HCCL_DATA_TYPE_FP32, input, counts, places,
+                                    HCCL_DATA_TYPE_FP32, comm, stream));
+    CODE(HCCL_E_PARA, HcclAlltoAllV(input, counts, places, HCCL_DATA_TYPE_FP32, output, other, places,
+                                    HCCL_DATA_TYPE_FP32, comm, stream));
+    CODE(HCCL_E_PARA, HcclAlltoAllV(input, counts, places, HCCL_DATA_TYPE_FP32, output, counts, places,
+                                    HCCL_DATA_TYPE_INT32, comm, stream));
+    CODE(HCCL_E_PTR, HcclAlltoAllV(NULL, counts, places, HCCL_DATA_TYPE_FP32, output, counts, places,
+                                   HCCL_DATA_TYPE_FP32, comm, stream));
+    CODE(HCCL_E_PTR, HcclAlltoAllVC(input, NULL, HCCL_DATA_TYPE_FP32, output, HCCL_DATA_TYPE_FP32,
+                                    comm, stream));
+    counts[0] = 1ULL << 62;
+    CODE(HCCL_E_PARA, HcclAlltoAllVC(input, counts, HCCL_DATA_TYPE_FP32, output, HCCL_DATA_TYPE_FP32,
+                                     comm, stream));
+    counts[0] = 0;
+    OK(HcclAlltoAllV(NULL, counts, places, HCCL_DATA_TYPE_FP32, NULL, counts, places,
+                     HCCL_DATA_TYPE_FP32, comm, stream));
+    OK(aclrtSynchronizeStream(stream));
+}
+
 static void stale_streams(void)
 {
     need_communicator();
@@ -600,6 +651,7 @@ int main(void)
     RUN(null_pointers_in_a_call);
     RUN(counts);
     RUN(types_and_operators);
+    RUN(messages_between_ranks);
     RUN(stale_streams);
     RUN(freed_buffers);
     RUN(one_rank_copies);

@@ -5,6 +5,17 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
 
+/// `HcclSendRecvItem`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Item {
+    pub(crate) kind: c_int,
+    pub(crate) buffer: *mut c_void,
+    pub(crate) count: u64,
+    pub(crate) data_type: c_int,
+    pub(crate) remote_rank: u32,
+}
+
 /// Bytes of a root info.
 pub(crate) const ROOT_INFO_BYTES: usize = 4108;
 
@@ -65,6 +76,13 @@ functions! {
         fn(*mut c_void, *mut c_void, u64, c_int, u32, *mut c_void, *mut c_void);
     all_to_all = "HcclAlltoAll":
         fn(*const c_void, u64, c_int, *const c_void, u64, c_int, *mut c_void, *mut c_void);
+    all_to_all_v = "HcclAlltoAllV":
+        fn(*const c_void, *const u64, *const u64, c_int, *const c_void, *const u64, *const u64, c_int, *mut c_void, *mut c_void);
+    all_to_all_vc = "HcclAlltoAllVC":
+        fn(*const c_void, *const u64, c_int, *const c_void, c_int, *mut c_void, *mut c_void);
+    send = "HcclSend": fn(*mut c_void, u64, c_int, u32, *mut c_void, *mut c_void);
+    receive = "HcclRecv": fn(*mut c_void, u64, c_int, u32, *mut c_void, *mut c_void);
+    batch = "HcclBatchSendRecv": fn(*const Item, u32, *mut c_void, *mut c_void);
     barrier = "HcclBarrier": fn(*mut c_void, *mut c_void);
 }
 

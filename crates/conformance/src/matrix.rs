@@ -11,7 +11,7 @@ use crate::libraries::{Libraries, ROOT_INFO_BYTES};
 use crate::oracle::{Digest, Op, Type};
 use crate::worker::{
     COUNTS, OPERATOR_COUNTS, Operator, Started, Suite, absolute, digest, elements, layouts,
-    root_of, seed, start,
+    pair_count, root_of, seed, start,
 };
 
 /// Longest time of one job; then it is ended and its output shown.
@@ -111,6 +111,26 @@ fn expected_output(
         O::AllGather | O::AllGatherInPlace => (0..ranks).flat_map(|from| input(from, 0)).collect(),
         O::Scatter => input(root, rank),
         O::AlltoAll => (0..ranks).flat_map(|from| input(from, rank)).collect(),
+        O::AlltoAllV | O::AlltoAllVC => {
+            let gap = u64::from(operator == O::AlltoAllV);
+            let mut bytes = Vec::new();
+            for from in 0..ranks {
+                let at: u64 = (0..rank).map(|to| pair_count(count, from, to) + gap).sum();
+                let block = pair_count(count, from, rank);
+                bytes.extend(elements(data_type, seed(case), from, at, block));
+                bytes.extend(vec![0xcd; gap as usize * data_type.size()]);
+            }
+            bytes
+        }
+        O::SendReceive if ranks == 1 => vec![0xcd; 2 * count as usize * data_type.size()],
+        O::SendReceive => elements(data_type, seed(case), (rank + ranks - 1) % ranks, 0, 2 * count),
+        // Alone, all four items are with the own rank: the first send meets the first receive.
+        O::Batch if ranks == 1 => [input(0, 1), input(0, 0)].concat(),
+        O::Batch => {
+            let mut bytes = input((rank + ranks - 1) % ranks, 0);
+            bytes.extend(input(rank, 1));
+            bytes
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-use crate::libraries::{Libraries, ROOT_INFO_BYTES};
+use crate::libraries::{Item, Libraries, ROOT_INFO_BYTES};
 use crate::oracle::{Digest, Op, Type, mix};
 
 /// What a job runs.
@@ -48,10 +48,17 @@ pub(crate) enum Operator {
     AllGatherInPlace,
     Scatter,
     AlltoAll,
+    AlltoAllV,
+    AlltoAllVC,
+    /// Even ranks send to their successor and then receive from their predecessor, odd ones the
+    /// other way round; several messages in a row.
+    SendReceive,
+    /// Everybody sends to its successor and to itself, and receives from its predecessor.
+    Batch,
 }
 
 impl Operator {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Reduce,
         Self::ReduceScatter,
         Self::ReduceScatterInPlace,
@@ -60,7 +67,16 @@ impl Operator {
         Self::AllGatherInPlace,
         Self::Scatter,
         Self::AlltoAll,
+        Self::AlltoAllV,
+        Self::AlltoAllVC,
+        Self::SendReceive,
+        Self::Batch,
     ];
+}
+
+/// Elements that a rank sends to another in a case of count `count`: uneven, and often none.
+pub(crate) fn pair_count(count: u64, from: u32, to: u32) -> u64 {
+    count * u64::from((from * 3 + to * 5) % 4) / 3
 }
 
 /// Seed of a case's values.
@@ -299,6 +315,12 @@ impl Rank {
             O::ReduceScatter | O::ReduceScatterInPlace | O::Scatter => (ranks, 1),
             O::AllGather | O::AllGatherInPlace => (1, ranks),
             O::AlltoAll => (ranks, ranks),
+            O::AlltoAllV | O::AlltoAllVC => {
+                return self.uneven_case(case, data_type, operator, count);
+            }
+            O::SendReceive | O::Batch => {
+                return self.message_case(case, data_type, operator, count);
+            }
         };
         let block = count as usize * data_type.size();
         let bytes = elements(data_type, seed(case), self.rank, 0, count * input_blocks);
@@ -327,12 +349,132 @@ impl Rank {
                     (libs.all_gather)(input, output, count, ty, comm, stream)
                 }
                 O::Scatter => (libs.scatter)(scattered, output, count, ty, root, comm, stream),
-                O::AlltoAll => (libs.all_to_all)(input, count, ty, output, count, ty, comm, stream),
+                _ => (libs.all_to_all)(input, count, ty, output, count, ty, comm, stream),
             }
         };
         libs.check("the operator", code)?;
         self.synchronize()?;
         let result = self.download(output, block * output_blocks as usize)?;
+        say(&format!("{case} {} {:016x} true", self.rank, digest(data_type, &result).0));
+        Ok(())
+    }
+
+    fn uneven_case(
+        &self,
+        case: u64,
+        data_type: Type,
+        operator: Operator,
+        count: u64,
+    ) -> anyhow::Result<()> {
+        let (rank, ranks) = (self.rank, self.total);
+        // With displacements of its own each block has a gap behind it.
+        let gap = u64::from(operator == Operator::AlltoAllV);
+        let layout = |counts: &[u64]| {
+            let mut next = 0;
+            let displacements: Vec<u64> = counts
+                .iter()
+                .map(|count| {
+                    let at = next;
+                    next += count + gap;
+                    at
+                })
+                .collect();
+            (displacements, next)
+        };
+        let sent: Vec<u64> = (0..ranks).map(|to| pair_count(count, rank, to)).collect();
+        let received: Vec<u64> = (0..ranks).map(|from| pair_count(count, from, rank)).collect();
+        let (sent_at, sent_total) = layout(&sent);
+        let (received_at, received_total) = layout(&received);
+        let bytes = elements(data_type, seed(case), rank, 0, sent_total);
+        self.upload(self.input, &bytes)?;
+        let len = received_total as usize * data_type.size();
+        self.upload(self.output, &vec![0xcd; len])?;
+        let matrix: Vec<u64> = (0..ranks)
+            .flat_map(|from| (0..ranks).map(move |to| pair_count(count, from, to)))
+            .collect();
+        let (ty, libs, comm, stream) = (data_type.code(), &self.libraries, self.comm, self.stream);
+        let (input, output) = (self.input.cast_const(), self.output.cast_const());
+        // SAFETY: buffers, communicator and stream are live; arrays have an entry a rank or pair.
+        let code = unsafe {
+            if operator == Operator::AlltoAllV {
+                let (counts, at) = (sent.as_ptr(), sent_at.as_ptr());
+                let (to_counts, to_at) = (received.as_ptr(), received_at.as_ptr());
+                (libs.all_to_all_v)(
+                    input, counts, at, ty, output, to_counts, to_at, ty, comm, stream,
+                )
+            } else {
+                (libs.all_to_all_vc)(input, matrix.as_ptr(), ty, output, ty, comm, stream)
+            }
+        };
+        libs.check("the all-to-all", code)?;
+        self.finish_case(case, data_type, len)
+    }
+
+    fn message_case(
+        &self,
+        case: u64,
+        data_type: Type,
+        operator: Operator,
+        count: u64,
+    ) -> anyhow::Result<()> {
+        let (rank, ranks) = (self.rank, self.total);
+        let (next, previous) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        let block = count as usize * data_type.size();
+        self.upload(self.input, &elements(data_type, seed(case), rank, 0, 2 * count))?;
+        self.upload(self.output, &vec![0xcd; 2 * block])?;
+        let (ty, libs, comm, stream) = (data_type.code(), &self.libraries, self.comm, self.stream);
+        let at = |buffer: *mut c_void, index: usize| buffer.wrapping_byte_add(index * block);
+        if operator == Operator::Batch {
+            let item = |kind, buffer, remote_rank| Item {
+                kind,
+                buffer,
+                count,
+                data_type: ty,
+                remote_rank,
+            };
+            let items = [
+                item(0, at(self.input, 0), next),
+                item(0, at(self.input, 1), rank),
+                item(1, at(self.output, 1), rank),
+                item(1, at(self.output, 0), previous),
+            ];
+            // SAFETY: buffers, communicator and stream are live.
+            let code = unsafe { (libs.batch)(items.as_ptr(), 4, comm, stream) };
+            libs.check("HcclBatchSendRecv", code)?;
+        } else if ranks > 1 {
+            let half = |to_send: bool| -> anyhow::Result<()> {
+                for index in 0..2 {
+                    // SAFETY: as above.
+                    let code = unsafe {
+                        if to_send {
+                            (libs.send)(at(self.input, index), count, ty, next, comm, stream)
+                        } else {
+                            (libs.receive)(
+                                at(self.output, index),
+                                count,
+                                ty,
+                                previous,
+                                comm,
+                                stream,
+                            )
+                        }
+                    };
+                    libs.check("HcclSend or HcclRecv", code)?;
+                }
+                Ok(())
+            };
+            // The last of an odd number of ranks receives first, or the ring would not turn.
+            let first = rank % 2 == 0 && !(ranks % 2 == 1 && rank == ranks - 1);
+            half(first)?;
+            half(!first)?;
+        }
+        self.finish_case(case, data_type, 2 * block)
+    }
+
+    /// Waits, and says what is in the output.
+    fn finish_case(&self, case: u64, data_type: Type, len: usize) -> anyhow::Result<()> {
+        self.synchronize()?;
+        let result = self.download(self.output, len)?;
         say(&format!("{case} {} {:016x} true", self.rank, digest(data_type, &result).0));
         Ok(())
     }

@@ -6,9 +6,11 @@
 //! 64    faults u32 (changed by whoever finds one), culprit u32, reason u32
 //! 256   rank 0: +0   progress u64 (sequence << 8 | level), state u32, reason u32   [owner writes]
 //!               +128 waiters u32                                           [waiters write]
+//!               +192 mail u64, its waiters u32                              [everybody writes]
 //!               +256 call of even sequence numbers, 16 words               [owner writes]
 //!               +384 call of odd sequence numbers, 16 words                [owner writes]
 //! 768   rank 1 ...
+//!       then for each ordered pair of ranks, 256 bytes a channel (see `channel.rs`)
 //! ```
 //!
 //! Each line has one writer, except for the rare fault words. All of it is written by other
@@ -16,13 +18,14 @@
 
 use hccl_os::shm::{Mapping, Segment};
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, fence, low_half};
-use hccl_os::wait::{Scope, Watch, wake_all};
+use hccl_os::wait::{Scope, wake_all};
 use hccl_os::{OsError, OsResult};
 
 const MAGIC: u64 = 0x4452_414f_4243_4348;
 const VERSION: u32 = 1;
 const HEADER: usize = 256;
 const RANK: usize = 512;
+const CHANNEL: usize = crate::channel::BYTES;
 const CALL_WORDS: usize = 16;
 const SIGNATURE_WORDS: usize = SIGNATURE_BYTES / 8;
 
@@ -70,7 +73,15 @@ pub(crate) struct Board {
 
 impl Board {
     pub(crate) fn bytes(ranks: u32) -> usize {
-        HEADER + ranks as usize * RANK
+        let ranks = ranks as usize;
+        HEADER + ranks * RANK + ranks * ranks * CHANNEL
+    }
+
+    /// Where the channel from one rank to another begins.
+    pub(crate) fn channel(&self, from: u32, to: u32) -> usize {
+        assert!(from < self.ranks && to < self.ranks, "ranks are checked where they come in");
+        let ranks = self.ranks as usize;
+        HEADER + ranks * RANK + (from as usize * ranks + to as usize) * CHANNEL
     }
 
     /// Lays out a board in fresh memory, for passing on.
@@ -115,14 +126,14 @@ impl Board {
         self.ranks
     }
 
-    fn u32(&self, at: usize) -> &AtomicU32 {
+    pub(crate) fn u32(&self, at: usize) -> &AtomicU32 {
         debug_assert!(at + 4 <= self.memory.len() && at.is_multiple_of(4));
         // SAFETY: inside the mapping and aligned (callers compute `at` from the layout and a rank
         // below `ranks`); all access to the board is atomic; the borrow ends with the mapping.
         unsafe { AtomicU32::from_ptr(self.memory.base().add(at).cast()) }
     }
 
-    fn u64(&self, at: usize) -> &AtomicU64 {
+    pub(crate) fn u64(&self, at: usize) -> &AtomicU64 {
         debug_assert!(at + 8 <= self.memory.len() && at.is_multiple_of(8));
         // SAFETY: as in `u32`.
         unsafe { AtomicU64::from_ptr(self.memory.base().add(at).cast()) }
@@ -133,12 +144,20 @@ impl Board {
         HEADER + rank as usize * RANK
     }
 
-    fn progress(&self, rank: u32) -> &AtomicU64 {
+    pub(crate) fn progress(&self, rank: u32) -> &AtomicU64 {
         self.u64(self.rank(rank))
     }
 
-    fn waiters(&self, rank: u32) -> &AtomicU32 {
+    pub(crate) fn waiters(&self, rank: u32) -> &AtomicU32 {
         self.u32(self.rank(rank) + 128)
+    }
+
+    pub(crate) fn mail(&self, rank: u32) -> &AtomicU64 {
+        self.u64(self.rank(rank) + 192)
+    }
+
+    pub(crate) fn mail_waiters(&self, rank: u32) -> &AtomicU32 {
+        self.u32(self.rank(rank) + 200)
     }
 
     fn call_at(&self, rank: u32, sequence: u64) -> usize {
@@ -190,7 +209,7 @@ impl Board {
         // visible to whoever sees the level.
         word.store(sequence << 8 | u64::from(level), Ordering::Release);
         // SYNC(sleepers): the fence stands between our store and our look at the waiters, as the
-        // fence in `announce` stands between a waiter's mark and its look at the progress.
+        // fence in `announce` stands between a waiter's mark and its look at the word.
         fence(Ordering::SeqCst);
         if self.waiters(rank).load(Ordering::Relaxed) != 0 {
             wake_all(low_half(word), Scope::Shared);
@@ -207,24 +226,6 @@ impl Board {
     pub(crate) fn position(&self, rank: u32) -> (u64, u8) {
         let word = self.progress(rank).load(Ordering::Acquire);
         (word >> 8, word as u8)
-    }
-
-    /// Marks the caller as one that will sleep on `rank`'s progress.
-    pub(crate) fn announce(&self, rank: u32) {
-        self.waiters(rank).fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-    }
-
-    /// Takes the mark away.
-    pub(crate) fn retract(&self, rank: u32) {
-        self.waiters(rank).fetch_sub(1, Ordering::SeqCst);
-    }
-
-    /// What to sleep on for `rank`.
-    pub(crate) fn watch(&self, rank: u32) -> Watch {
-        let word = self.progress(rank);
-        let seen = word.load(Ordering::SeqCst) as u32;
-        Watch::new(low_half(word), seen, Scope::Shared)
     }
 
     /// What became of a rank, and why.
@@ -251,6 +252,7 @@ impl Board {
             self.u32(64).fetch_add(1, Ordering::SeqCst);
             for other in 0..self.ranks {
                 wake_all(low_half(self.progress(other)), Scope::Shared);
+                wake_all(low_half(self.mail(other)), Scope::Shared);
             }
         }
     }

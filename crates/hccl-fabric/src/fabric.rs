@@ -3,6 +3,7 @@
 use hccl_os::wait::Watch;
 
 use crate::board::Call;
+use crate::channel::{Line, Message};
 
 /// Why a communicator can no longer be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,12 +90,20 @@ pub trait Fabric: Send + Sync {
     fn reached(&self, peer: u32, sequence: u64, level: u8) -> bool;
     /// Where a peer is: sequence number and level.
     fn position(&self, peer: u32) -> (u64, u8);
-    /// Announces that somebody will sleep until `peer` gets on. Look at its progress afterwards.
-    fn announce(&self, peer: u32);
+    /// Gives a peer a message. The one before on this way must have been taken.
+    fn post(&self, to: u32, number: u64, message: &Message);
+    /// The message of a number from a peer, once it is there.
+    fn posted(&self, from: u32, number: u64) -> Option<Message>;
+    /// Says that the data of a peer's message was copied.
+    fn take(&self, from: u32, number: u64);
+    /// Whether a peer has copied the data of a message.
+    fn taken(&self, to: u32, number: u64) -> bool;
+    /// Announces that somebody will sleep on a line. Look at what it stands for afterwards.
+    fn announce(&self, line: Line);
     /// Ends [`Self::announce`].
-    fn retract(&self, peer: u32);
-    /// The word that changes when `peer` gets on.
-    fn watch(&self, peer: u32) -> Option<Watch>;
+    fn retract(&self, line: Line);
+    /// The word of a line.
+    fn watch(&self, line: Line) -> Option<Watch>;
     /// Whether spinning for an answer makes sense: each rank has a core of its own.
     fn cores_to_spare(&self) -> bool;
     /// Address in this process of a piece of a peer's memory, if the peer has such a piece.

@@ -8,6 +8,7 @@ use hccl_os::sync::{AtomicBool, Ordering};
 use hccl_os::wait::Watch;
 
 use crate::board::{Board, Call, State};
+use crate::channel::{Line, Message};
 use crate::fabric::{Fabric, Fault, reason};
 use crate::region::Region;
 use crate::rendezvous::{JoinError, join};
@@ -94,16 +95,32 @@ impl Fabric for HostFabric {
         self.board.position(peer)
     }
 
-    fn announce(&self, peer: u32) {
-        self.board.announce(peer);
+    fn post(&self, to: u32, number: u64, message: &Message) {
+        self.board.post(self.rank, to, number, message);
     }
 
-    fn retract(&self, peer: u32) {
-        self.board.retract(peer);
+    fn posted(&self, from: u32, number: u64) -> Option<Message> {
+        self.board.posted(from, self.rank, number)
     }
 
-    fn watch(&self, peer: u32) -> Option<Watch> {
-        Some(self.board.watch(peer))
+    fn take(&self, from: u32, number: u64) {
+        self.board.take(from, self.rank, number);
+    }
+
+    fn taken(&self, to: u32, number: u64) -> bool {
+        self.board.taken(self.rank, to, number)
+    }
+
+    fn announce(&self, line: Line) {
+        self.board.announce(line);
+    }
+
+    fn retract(&self, line: Line) {
+        self.board.retract(line);
+    }
+
+    fn watch(&self, line: Line) -> Option<Watch> {
+        Some(self.board.watch(line))
     }
 
     fn cores_to_spare(&self) -> bool {

@@ -5,6 +5,7 @@
 //! nothing of operators: a call is thirty-two opaque bytes with two buffers.
 
 mod board;
+mod channel;
 mod fabric;
 mod host;
 mod region;
@@ -13,6 +14,7 @@ mod root_info;
 mod wire;
 
 pub use board::{Call, SIGNATURE_BYTES, Span};
+pub use channel::{Line, Message};
 pub use fabric::{Fabric, Fault, reason};
 pub use host::{HostFabric, Join};
 pub use region::Region;

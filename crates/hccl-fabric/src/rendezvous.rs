@@ -439,8 +439,12 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     let own_process = ProcessHandle::own().map_err(system("opening the handle of this process"))?;
     let hello = Wire::Hello { nonce: root.nonce, ranks, rank, member }.to_bytes();
     let fds = [memory.as_fd(), own_process.as_fd()];
-    connection.send(&hello, &fds, deadline).map_err(system("greeting the root"))?;
     let receive = || receive(&connection, root, deadline, timeout);
+    match connection.send(&hello, &fds, deadline) {
+        // A root that has closed may have said why.
+        Err(OsError::Closed) => receive().map(drop)?,
+        sent => sent.map_err(system("greeting the root"))?,
+    }
 
     let (Wire::Welcome { board, members }, mut fds) = receive()? else {
         return Err(out_of_order());

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use crate::call::Request;
 use crate::error::{Context, Error};
 use crate::operation::Operation;
+use crate::transfer::{Transfer, Transfers};
 
 /// What a communicator is told at creation.
 #[derive(Clone, Debug)]
@@ -38,11 +39,16 @@ pub(crate) struct Inner {
     turn_waiters: AtomicU32,
     plans: Mutex<HashMap<(Operator, u32), Arc<Plan>>>,
     failed: OnceLock<Error>,
+    /// Messages to and from each rank that were started, and transfers that have not ended.
+    pub(crate) sent: Vec<AtomicU64>,
+    pub(crate) received: Vec<AtomicU64>,
+    pub(crate) transfers: AtomicU32,
 }
 
 impl Communicator {
     /// A communicator on a fabric that all ranks have joined.
     pub fn new(fabric: Box<dyn Fabric>, options: Options) -> Self {
+        let ranks = fabric.ranks();
         Self(Arc::new(Inner {
             fabric,
             options,
@@ -51,6 +57,9 @@ impl Communicator {
             turn_waiters: AtomicU32::new(0),
             plans: Mutex::default(),
             failed: OnceLock::new(),
+            sent: (0..ranks).map(|_| AtomicU64::new(0)).collect(),
+            received: (0..ranks).map(|_| AtomicU64::new(0)).collect(),
+            transfers: AtomicU32::new(0),
         }))
     }
 
@@ -84,10 +93,24 @@ impl Communicator {
         Ok(Operation::new(inner.clone(), request, plan, sequence))
     }
 
+    /// Starts messages to and from other ranks, all at once: none waits for another, except that
+    /// messages between two ranks go one after the other.
+    ///
+    /// # Errors
+    /// When a request cannot be, or the communicator has failed before.
+    pub fn start_transfers(&self, requests: &[Transfer]) -> Result<Transfers, Error> {
+        if let Some(error) = self.0.failed.get() {
+            return Err(error.clone());
+        }
+        Transfers::new(self.0.clone(), requests)
+    }
+
     /// Whether operations were started that have not ended.
     pub fn is_busy(&self) -> bool {
-        self.0.turn.load(Ordering::Acquire) <= self.0.issued.load(Ordering::Acquire)
-            && self.0.failed.get().is_none()
+        let collectives =
+            self.0.turn.load(Ordering::Acquire) <= self.0.issued.load(Ordering::Acquire);
+        let transfers = self.0.transfers.load(Ordering::Acquire) != 0;
+        (collectives || transfers) && self.0.failed.get().is_none()
     }
 
     /// Stops everything: operations under way end with an error here, and on the other ranks as
@@ -119,13 +142,12 @@ impl Inner {
             .clone()
     }
 
-    pub(crate) fn context(&self, operator: Operator, sequence: u64) -> Context {
+    pub(crate) fn context(&self, operation: String) -> Context {
         Context {
             communicator: self.options.name.clone(),
             rank: self.fabric.rank(),
             ranks: self.fabric.ranks(),
-            operator,
-            sequence,
+            operation,
         }
     }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use hccl_fabric::{Fault, reason};
-use hccl_plan::Operator;
 
 /// Which operation of which rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,19 +13,15 @@ pub struct Context {
     pub rank: u32,
     /// How many ranks there are.
     pub ranks: u32,
-    /// The operator.
-    pub operator: Operator,
-    /// Number of the operation in the communicator, from 1.
-    pub sequence: u64,
+    /// The operation with its number, as "AllReduce number 17" or "send number 3 to rank 2".
+    /// Numbers count from 1: collectives in the communicator, messages on their way.
+    pub operation: String,
 }
 
 impl std::fmt::Display for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { communicator, rank, ranks, operator, sequence } = self;
-        write!(
-            f,
-            "{operator} number {sequence} of communicator {communicator} on rank {rank} of {ranks}"
-        )
+        let Self { communicator, rank, ranks, operation } = self;
+        write!(f, "{operation} of communicator {communicator} on rank {rank} of {ranks}")
     }
 }
 

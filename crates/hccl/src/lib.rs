@@ -9,6 +9,7 @@ mod call;
 mod communicator;
 mod error;
 mod operation;
+mod transfer;
 
 pub use call::{Piece, Request};
 pub use communicator::{Communicator, Options};
@@ -16,3 +17,4 @@ pub use error::{Context, Error, Lag};
 pub use hccl_kernels::{DataType, ReduceOp};
 pub use hccl_plan::Operator;
 pub use operation::{Operation, Polled};
+pub use transfer::{Direction, Transfer, Transfers};

@@ -3,24 +3,24 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hccl_fabric::{Call, reason};
+use hccl_fabric::{Call, Line, reason};
 use hccl_kernels::{Reducer, copy};
 use hccl_os::wait::{Backoff, SLEEP_MAX, Watch, sleep_on};
 use hccl_plan::{Block, Buffer, Part, Peers, Plan, Step};
 
 use crate::call::{Request, describe};
 use crate::communicator::Inner;
-use crate::error::{Error, Lag};
+use crate::error::{Context, Error, Lag};
 
 /// Bytes of each buffer that one poll works on. Small enough that sources and targets stay in a
 /// core's cache between read and write, large enough that the turn costs nothing beside it.
-const CHUNK_BYTES: u64 = 256 << 10;
+pub(crate) const CHUNK_BYTES: u64 = 256 << 10;
 /// Borders between ranks fall on multiples of this: two cache lines, which are fetched together.
 const GRANULE_BYTES: u64 = 128;
 /// How often a waiting operation asks the kernel whether its peers live.
-const PROBE_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 /// Polls between two looks at the clock while spinning.
-const POLLS_A_LOOK: u32 = 256;
+pub(crate) const POLLS_A_LOOK: u32 = 256;
 
 /// What a poll found.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Operation {
             armed: None,
             polls: 0,
             probed: Instant::now(),
-            buffers: Vec::with_capacity(ranks),
+            buffers: Vec::new(),
             over: false,
             sources: Vec::with_capacity(ranks),
             targets: Vec::with_capacity(ranks),
@@ -113,7 +113,7 @@ impl Operation {
             };
         }
         if let Some(peer) = self.armed.take() {
-            self.inner.fabric.retract(peer);
+            self.inner.fabric.retract(Line::Progress(peer));
         }
         if let Some(error) = self.inner.failure() {
             self.over = true;
@@ -145,27 +145,7 @@ impl Operation {
     /// # Errors
     /// When the operation fails.
     pub fn wait(&mut self) -> Result<(), Error> {
-        let mut backoff: Option<Backoff> = None;
-        loop {
-            match self.poll(false) {
-                Polled::Done => return Ok(()),
-                Polled::Failed(error) => return Err(error),
-                Polled::Progress => {
-                    if let Some(backoff) = &mut backoff {
-                        backoff.reset();
-                    }
-                }
-                Polled::Pending { spin, .. } => {
-                    if backoff.get_or_insert_with(|| Backoff::new(spin)).pause() {
-                        continue;
-                    }
-                    if let Polled::Pending { watch, .. } = self.poll(true) {
-                        // SAFETY: the word lives in the communicator, which `self` keeps.
-                        unsafe { sleep_on(watch.as_slice(), SLEEP_MAX) };
-                    }
-                }
-            }
-        }
+        wait(|arm| self.poll(arm))
     }
 
     fn run(&mut self, arm: bool) -> Result<Polled, Error> {
@@ -228,19 +208,19 @@ impl Operation {
         let fabric = &*self.inner.fabric;
         if !arm {
             return Ok(Some(Polled::Pending {
-                watch: fabric.watch(peer),
+                watch: fabric.watch(Line::Progress(peer)),
                 spin: fabric.cores_to_spare(),
             }));
         }
         loop {
-            fabric.announce(peer);
-            let watch = fabric.watch(peer);
+            fabric.announce(Line::Progress(peer));
+            let watch = fabric.watch(Line::Progress(peer));
             if !fabric.reached(peer, self.sequence, level) {
                 let spin = fabric.cores_to_spare();
                 self.armed = Some(peer);
                 return Ok(Some(Polled::Pending { watch, spin }));
             }
-            fabric.retract(peer);
+            fabric.retract(Line::Progress(peer));
             match self.behind(peer, end, level) {
                 Some(next) => peer = next,
                 None => return Ok(None),
@@ -279,7 +259,7 @@ impl Operation {
         match worst {
             // The rank may have finished between our look at its progress and its going.
             Some(fault) if late(&fault.rank()) => {
-                let context = self.inner.context(self.request.operator, self.sequence);
+                let context = self.context();
                 Err(Error::Peer { context, fault: fault.clone() })
             }
             _ => Ok(()),
@@ -300,8 +280,12 @@ impl Operation {
             .collect()
     }
 
+    fn context(&self) -> Context {
+        self.inner.context(format!("{} number {}", self.request.operator, self.sequence))
+    }
+
     fn timed_out(&self, waited: Duration, lagging: Vec<Lag>, level: u8) -> Error {
-        let context = self.inner.context(self.request.operator, self.sequence);
+        let context = self.context();
         Error::TimedOut { context, waited, lagging, finishing: level > 1 }
     }
 
@@ -327,12 +311,13 @@ impl Operation {
     fn meet(&mut self) -> Result<(), Error> {
         let fabric = &*self.inner.fabric;
         let own = self.request.signature();
-        let context = || self.inner.context(self.request.operator, self.sequence);
+        let context = || self.context();
         let calls: Vec<Option<Call>> =
             (0..fabric.ranks()).map(|peer| fabric.call_of(peer, self.sequence)).collect();
         if calls.iter().any(|call| call.is_none_or(|call| call.signature != own)) {
             return Err(Error::Mismatch { context: context(), table: table(&calls) });
         }
+        let mut buffers = Vec::with_capacity(calls.len());
         for (peer, call) in (0u32..).zip(calls.iter().flatten()) {
             // The lengths follow from the signature and the rank; what the rank says is not
             // believed. Its offsets are checked against the memory that it shares.
@@ -351,8 +336,9 @@ impl Operation {
             };
             let input = find("its input", call.input.offset, expected.input.len)?;
             let output = find("its output", call.output.offset, expected.output.len)?;
-            self.buffers.push(Buffers { input, output });
+            buffers.push(Buffers { input, output });
         }
+        self.buffers = buffers;
         Ok(())
     }
 
@@ -413,13 +399,39 @@ impl Operation {
     }
 }
 
+/// Polls until the end, sleeping in between. The words that come back must stay mapped meanwhile,
+/// which they do as long as the operation holds its communicator.
+pub(crate) fn wait(mut poll: impl FnMut(bool) -> Polled) -> Result<(), Error> {
+    let mut backoff: Option<Backoff> = None;
+    loop {
+        match poll(false) {
+            Polled::Done => return Ok(()),
+            Polled::Failed(error) => return Err(error),
+            Polled::Progress => {
+                if let Some(backoff) = &mut backoff {
+                    backoff.reset();
+                }
+            }
+            Polled::Pending { spin, .. } => {
+                if backoff.get_or_insert_with(|| Backoff::new(spin)).pause() {
+                    continue;
+                }
+                if let Polled::Pending { watch, .. } = poll(true) {
+                    // SAFETY: the word lives in the communicator, see above.
+                    unsafe { sleep_on(watch.as_slice(), SLEEP_MAX) };
+                }
+            }
+        }
+    }
+}
+
 impl Drop for Operation {
     fn drop(&mut self) {
         if let Some(peer) = self.armed.take() {
-            self.inner.fabric.retract(peer);
+            self.inner.fabric.retract(Line::Progress(peer));
         }
         if !self.over && self.inner.failure().is_none() {
-            let context = self.inner.context(self.request.operator, self.sequence);
+            let context = self.context();
             self.inner.abort(&format!("{context} was thrown away before its end"));
         }
     }

@@ -4,7 +4,10 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hccl::{Communicator, DataType, Error, Operator, Options, Piece, Polled, ReduceOp, Request};
+use hccl::{
+    Communicator, DataType, Direction, Error, Operator, Options, Piece, Polled, ReduceOp, Request,
+    Transfer,
+};
 use hccl_fabric::{HostFabric, Join, JoinError, Region, RootInfo, Server};
 use hccl_os::shm::Segment;
 
@@ -201,6 +204,83 @@ fn an_operation_that_is_thrown_away_ends_the_communicator() {
             return;
         }
         assert!(rank.communicator.start(request(8)).unwrap().wait().is_err());
+    });
+}
+
+fn transfer(direction: Direction, peer: u32, count: u64, offset: u64) -> Transfer {
+    let piece = Piece { offset, len: MEMORY as u64 - offset };
+    Transfer { direction, peer, data_type: DataType::F32, count, piece }
+}
+
+#[test]
+fn messages_meet_in_the_order_in_which_they_were_started() {
+    const HALF: u64 = MEMORY as u64 / 2;
+    run(&[0, 1, 2], 3, |number, rank| {
+        let mut rank = rank.unwrap();
+        for (i, value) in floats(&mut rank, 0, 300).iter_mut().enumerate() {
+            *value = (number * 1000) as f32 + i as f32;
+        }
+        let others = [(number + 1) % 3, (number + 2) % 3];
+        // Three messages each way between each two ranks, all started before any is polled.
+        let mut sets: Vec<_> = (0..3u64)
+            .map(|round| {
+                let both = others.iter().flat_map(|&peer| {
+                    let place = HALF + (u64::from(peer) * 3 + round) * 4096;
+                    [
+                        transfer(Direction::Send, peer, 100, round * 400),
+                        transfer(Direction::Receive, peer, 100, place),
+                    ]
+                });
+                rank.communicator.start_transfers(&both.collect::<Vec<_>>()).unwrap()
+            })
+            .collect();
+        for set in sets.iter_mut() {
+            set.wait().unwrap();
+        }
+        for peer in others {
+            for round in 0..3usize {
+                let place = HALF as usize + (peer as usize * 3 + round) * 4096;
+                let expected = (peer * 1000) as f32 + (round * 100) as f32;
+                assert_eq!(floats(&mut rank, place, 100)[0], expected);
+            }
+        }
+        assert!(!rank.communicator.is_busy());
+    });
+}
+
+#[test]
+fn messages_that_do_not_fit_are_refused_at_both_ends() {
+    run(&[0, 1], 2, |number, rank| {
+        let rank = rank.unwrap();
+        let request = if number == 0 {
+            transfer(Direction::Send, 1, 7, 0)
+        } else {
+            transfer(Direction::Receive, 0, 8, 0)
+        };
+        let error = rank.communicator.start_transfers(&[request]).unwrap().wait().unwrap_err();
+        match (number, error) {
+            (1, Error::Mismatch { table, .. }) => {
+                assert_eq!(table, "rank 0 sends 7 float32; rank 1 receives 8 float32");
+            }
+            (0, Error::Peer { .. }) => {}
+            (_, other) => panic!("{other}"),
+        }
+    });
+}
+
+#[test]
+fn a_message_that_never_comes_runs_into_the_time_out() {
+    run(&[0, 1], 2, |number, rank| {
+        let rank = rank.unwrap();
+        if number == 1 {
+            std::thread::sleep(Duration::from_millis(600));
+            return;
+        }
+        let request = transfer(Direction::Receive, 1, 8, 0);
+        let error = rank.communicator.start_transfers(&[request]).unwrap().wait().unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, Error::TimedOut { .. }), "{text}");
+        assert!(text.contains("receive number 1 from rank 1 of communicator test"), "{text}");
     });
 }
 

@@ -15,3 +15,4 @@ mod operators;
 mod runtime;
 mod support;
 mod task;
+mod transfers;

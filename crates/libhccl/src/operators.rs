@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use hccl::{Error, Operator, Piece, Request};
+use hccl::{DataType, Error, Operator, Piece, Request};
 
 use crate::border::{hccl_call, present};
 use crate::communicators::{Comm, comm};
@@ -26,7 +26,7 @@ struct Issue<'a> {
 }
 
 /// Refuses an element count that no buffer can have.
-fn check_count(call: &str, name: &str, count: u64) -> Result<(), Failure> {
+pub(crate) fn check_count(call: &str, name: &str, count: u64) -> Result<(), Failure> {
     if count > COUNT_MAX {
         let expect = format!("at most {COUNT_MAX}");
         return Err(Failure::argument(call, name, &count.to_string(), &expect));
@@ -35,7 +35,7 @@ fn check_count(call: &str, name: &str, count: u64) -> Result<(), Failure> {
 }
 
 /// Whether there is nothing to do; then nothing is issued, on no rank.
-fn is_nothing(call: &str, count: u64) -> bool {
+pub(crate) fn is_nothing(call: &str, count: u64) -> bool {
     if count == 0 {
         log_line!(Warning, call, "the count is 0: nothing is issued");
     }
@@ -51,48 +51,67 @@ fn check_root(call: &str, comm: &Comm, root: u32) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a stream of another device.
+pub(crate) fn check_stream(call: &str, comm: &Comm, stream: *mut c_void) -> Result<(), Failure> {
+    let device = stream_device(stream)?;
+    if device != comm.device {
+        let value = format!("a stream of device {device}");
+        let expect = format!("a stream of device {}, the communicator's", comm.device);
+        return Err(Failure::argument(call, "stream", &value, &expect));
+    }
+    Ok(())
+}
+
+/// Finds a buffer of so many elements in the memory of the communicator's device.
+pub(crate) fn piece(
+    call: &str,
+    comm: &Comm,
+    name: &str,
+    pointer: *const c_void,
+    elements: u64,
+    data_type: DataType,
+    aligned: bool,
+) -> Result<Piece, Failure> {
+    present(call, name, pointer)?;
+    let size = data_type.size() as u64;
+    let needed = elements.saturating_mul(size);
+    let bad = |value: String, expect: String| Err(Failure::argument(call, name, &value, &expect));
+    let device = comm.device;
+    let Some(found) = place(pointer)? else {
+        return bad(format!("{pointer:p}"), format!("memory of device {device}"));
+    };
+    if found.device != device {
+        let value = format!("{pointer:p} on device {}", found.device);
+        return bad(value, format!("memory of device {device}, the communicator's"));
+    }
+    if found.left < needed {
+        let value = format!("{pointer:p} with {} bytes allocated from there", found.left);
+        return bad(value, format!("at least {needed} bytes for {elements} of {data_type}"));
+    }
+    if aligned && !(pointer as u64).is_multiple_of(size) {
+        let expect = format!("aligned to {size} bytes, the size of {data_type}");
+        return bad(format!("{pointer:p}"), expect);
+    }
+    Ok(Piece { offset: found.offset, len: found.left })
+}
+
 impl Issue<'_> {
     /// Finds a buffer of `blocks` blocks.
     fn piece(&self, name: &str, pointer: *const c_void, blocks: u32) -> Result<Piece, Failure> {
         if blocks == 0 {
             return Ok(Piece::default());
         }
-        present(self.call, name, pointer)?;
         let Request { operator, data_type, count, .. } = self.request;
-        let size = data_type.size() as u64;
-        let needed = count.saturating_mul(size).saturating_mul(u64::from(blocks));
-        let bad = |value: String, expect: String| {
-            Err(Failure::argument(self.call, name, &value, &expect))
-        };
-        let device = self.comm.device;
-        let Some(found) = place(pointer)? else {
-            return bad(format!("{pointer:p}"), format!("memory of device {device}"));
-        };
-        if found.device != device {
-            let value = format!("{pointer:p} on device {}", found.device);
-            return bad(value, format!("memory of device {device}, the communicator's"));
-        }
-        if found.left < needed {
-            let value = format!("{pointer:p} with {} bytes allocated from there", found.left);
-            return bad(value, format!("at least {needed} bytes for count {count} of {data_type}"));
-        }
-        if operator.reduces() && !(pointer as u64).is_multiple_of(size) {
-            let expect = format!("aligned to {size} bytes, the size of {data_type}");
-            return bad(format!("{pointer:p}"), expect);
-        }
-        Ok(Piece { offset: found.offset, len: found.left })
+        let elements = count.saturating_mul(u64::from(blocks));
+        let aligned = operator.reduces();
+        piece(self.call, self.comm, name, pointer, elements, data_type, aligned)
     }
 
     fn go(mut self) -> Result<(), Failure> {
         let Self { call, comm, stream, .. } = self;
         let (operator, root) = (self.request.operator, self.request.root);
         let (ranks, rank) = (comm.engine.ranks(), comm.engine.rank());
-        let stream_on = stream_device(stream)?;
-        if stream_on != comm.device {
-            let value = format!("a stream of device {stream_on}");
-            let expect = format!("a stream of device {}, the communicator's", comm.device);
-            return Err(Failure::argument(call, "stream", &value, &expect));
-        }
+        check_stream(call, comm, stream)?;
         let blocks = operator.input_blocks(ranks, rank == root);
         self.request.input = self.piece(self.input.0, self.input.1, blocks)?;
         let blocks = operator.output_blocks(ranks, rank == root);
@@ -117,7 +136,7 @@ impl Issue<'_> {
     }
 }
 
-fn refused(call: &str, error: &Error) -> Failure {
+pub(crate) fn refused(call: &str, error: &Error) -> Failure {
     match error {
         Error::Invalid { what, given, allowed } => Failure::argument(call, what, given, allowed),
         error => Failure::new(status_of(error), record_of(error)),
@@ -349,7 +368,7 @@ hccl_call! {
         let comm = comm(CALL, handle)?;
         let request = Request {
             operator: Operator::Barrier,
-            data_type: hccl::DataType::U8,
+            data_type: DataType::U8,
             reduce_op: None,
             root: 0,
             count: 0,

@@ -1,8 +1,8 @@
-//! An operation as a task of a stream.
+//! Operations and transfers as tasks of a stream.
 
 use std::ffi::c_void;
 
-use hccl::{Operation, Polled};
+use hccl::{Operation, Polled, Transfers};
 use hccl_abi::contain;
 use hccl_abi::extension::{POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::Scope;
@@ -13,14 +13,32 @@ use crate::runtime::{c_string, log_line, report, submit};
 /// A panic in a poll: `ACL_ERROR_RT_INTERNAL_ERROR`.
 const POLL_DEFECT: i32 = 507_000;
 
+/// What a stream can run.
+pub(crate) trait Pollable: Send {
+    /// See [`Operation::poll`].
+    fn poll(&mut self, arm: bool) -> Polled;
+}
+
+impl Pollable for Operation {
+    fn poll(&mut self, arm: bool) -> Polled {
+        self.poll(arm)
+    }
+}
+
+impl Pollable for Transfers {
+    fn poll(&mut self, arm: bool) -> Polled {
+        self.poll(arm)
+    }
+}
+
 /// # Safety
-/// 1. `data` is what [`enqueue`] gave to the runtime, not yet released, and polled by one thread
-///    at a time.
+/// 1. `data` is what [`enqueue`] of a `T` gave to the runtime, not yet released, and polled by one
+///    thread at a time.
 /// 2. `wake` is writable.
-unsafe extern "C" fn poll(data: *mut c_void, arm: u32, wake: *mut Wake) -> i32 {
+unsafe extern "C" fn poll<T: Pollable>(data: *mut c_void, arm: u32, wake: *mut Wake) -> i32 {
     // SAFETY: (1).
-    let operation = unsafe { &mut *data.cast::<Operation>() };
-    let polled = match contain(|| operation.poll(arm != 0)) {
+    let task = unsafe { &mut *data.cast::<T>() };
+    let polled = match contain(|| task.poll(arm != 0)) {
         Ok(polled) => polled,
         Err(panic) => {
             log_line!(Error, "poll", "a defect of this library: {}", panic.0);
@@ -53,27 +71,27 @@ unsafe extern "C" fn poll(data: *mut c_void, arm: u32, wake: *mut Wake) -> i32 {
 
 /// # Safety
 /// 1. As (1) of [`poll`]; nothing uses `data` afterwards.
-unsafe extern "C" fn release(data: *mut c_void) {
+unsafe extern "C" fn release<T: Pollable>(data: *mut c_void) {
     // SAFETY: (1): it came from `Box::into_raw`, once.
-    let operation = unsafe { Box::from_raw(data.cast::<Operation>()) };
-    if let Err(panic) = contain(|| drop(operation)) {
+    let task = unsafe { Box::from_raw(data.cast::<T>()) };
+    if let Err(panic) = contain(|| drop(task)) {
         log_line!(Error, "release", "a defect of this library: {}", panic.0);
     }
 }
 
 /// Queues an operation on a stream.
-pub(crate) fn enqueue(
+pub(crate) fn enqueue<T: Pollable>(
     name: &str,
-    operation: Operation,
+    task: T,
     stream: *mut c_void,
 ) -> Result<(), Failure> {
     let name = c_string(name);
     let task = Task {
         size: size_of::<Task>(),
         name: name.as_ptr(),
-        data: Box::into_raw(Box::new(operation)).cast(),
-        poll: Some(poll),
-        release: Some(release),
+        data: Box::into_raw(Box::new(task)).cast(),
+        poll: Some(poll::<T>),
+        release: Some(release::<T>),
     };
     submit(stream, &task)
 }

@@ -1,0 +1,430 @@
+//! Messages between two ranks: sends, receives, and sets of both that go on side by side.
+//!
+//! A sender says where its data is; the receiver copies it and says so. The k-th message that a
+//! rank sends to another meets the k-th receive there, whatever else goes on.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hccl_fabric::{Line, Message, SIGNATURE_BYTES, Span};
+use hccl_kernels::{DataType, copy};
+use hccl_os::sync::Ordering;
+
+use crate::call::Piece;
+use crate::communicator::Inner;
+use crate::error::{Context, Error, Lag};
+use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, PROBE_INTERVAL, Polled, wait};
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the peer.
+    Send,
+    /// From the peer.
+    Receive,
+}
+
+/// One message to or from a peer; the peer may be the own rank, if both ways are in one set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Which way.
+    pub direction: Direction,
+    /// The other rank.
+    pub peer: u32,
+    /// Type of the elements.
+    pub data_type: DataType,
+    /// Elements.
+    pub count: u64,
+    /// The data, or where it goes.
+    pub piece: Piece,
+}
+
+/// Where the signature of a message says that it is one.
+const KIND: u8 = 200;
+const VERSION: u8 = 1;
+
+impl Transfer {
+    fn bytes(&self) -> u64 {
+        self.count.saturating_mul(self.data_type.size() as u64)
+    }
+
+    fn signature(&self) -> [u8; SIGNATURE_BYTES] {
+        let mut bytes = [0u8; SIGNATURE_BYTES];
+        bytes[0] = VERSION;
+        bytes[1] = KIND;
+        bytes[2] = self.data_type.code();
+        bytes[8..16].copy_from_slice(&self.count.to_le_bytes());
+        bytes
+    }
+
+    fn check(&self, ranks: u32) -> Result<(), Error> {
+        let invalid =
+            |what, given: String, allowed: String| Err(Error::Invalid { what, given, allowed });
+        if self.peer >= ranks {
+            let allowed = format!("a rank from 0 to {}", ranks - 1);
+            return invalid("peer", self.peer.to_string(), allowed);
+        }
+        if self.bytes() > self.piece.len {
+            let given = format!("{} bytes long", self.piece.len);
+            return invalid("buffer", given, format!("at least {} bytes", self.bytes()));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A send whose channel is not free, or a receive without message.
+    Waiting,
+    /// A send whose message was posted.
+    Posted,
+    /// A receive, or a copy within the rank, that has begun.
+    Copying {
+        from: *const u8,
+        to: *mut u8,
+        left: u64,
+    },
+    Over,
+}
+
+struct Item {
+    transfer: Transfer,
+    /// Number of the message on its way, from 1.
+    number: u64,
+    state: State,
+}
+
+/// Messages under way. Dropping them before their end aborts the communicator, since the other
+/// ranks count on them.
+pub struct Transfers {
+    inner: Arc<Inner>,
+    items: Vec<Item>,
+    begun: Option<Instant>,
+    probed: Instant,
+    polls: u32,
+    armed: Option<Line>,
+    over: bool,
+}
+
+// SAFETY: the addresses lie in memory that the fabric keeps mapped as long as the communicator
+// lives; one thread at a time polls.
+unsafe impl Send for Transfers {}
+
+impl Transfers {
+    pub(crate) fn new(inner: Arc<Inner>, requests: &[Transfer]) -> Result<Self, Error> {
+        let (ranks, rank) = (inner.fabric.ranks(), inner.fabric.rank());
+        for request in requests {
+            request.check(ranks)?;
+        }
+        let own = own_copies(&inner, requests, rank)?;
+        let mut items = Vec::with_capacity(requests.len());
+        for request in requests.iter().filter(|request| request.peer != rank) {
+            let counters = match request.direction {
+                Direction::Send => &inner.sent,
+                Direction::Receive => &inner.received,
+            };
+            let number = counters[request.peer as usize].fetch_add(1, Ordering::Relaxed) + 1;
+            items.push(Item { transfer: *request, number, state: State::Waiting });
+        }
+        items.extend(own);
+        inner.transfers.fetch_add(1, Ordering::AcqRel);
+        Ok(Self {
+            inner,
+            items,
+            begun: None,
+            probed: Instant::now(),
+            polls: 0,
+            armed: None,
+            over: false,
+        })
+    }
+
+    /// Goes as far as it can; see [`crate::Operation::poll`].
+    pub fn poll(&mut self, arm: bool) -> Polled {
+        if let Some(line) = self.armed.take() {
+            self.inner.fabric.retract(line);
+        }
+        if let Some(error) = self.inner.failure() {
+            let error = error.clone();
+            self.end();
+            return Polled::Failed(error);
+        }
+        if self.over {
+            return Polled::Done;
+        }
+        self.begun.get_or_insert_with(Instant::now);
+        match self.run(arm) {
+            Ok(Polled::Done) => {
+                self.end();
+                Polled::Done
+            }
+            Ok(polled) => polled,
+            Err(error) => {
+                self.end();
+                Polled::Failed(self.inner.fail(error))
+            }
+        }
+    }
+
+    /// Polls until the end, sleeping in between.
+    ///
+    /// # Errors
+    /// When a message fails.
+    pub fn wait(&mut self) -> Result<(), Error> {
+        wait(|arm| self.poll(arm))
+    }
+
+    fn end(&mut self) {
+        if !self.over {
+            self.over = true;
+            self.inner.transfers.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    fn run(&mut self, arm: bool) -> Result<Polled, Error> {
+        if self.step_all()? {
+            return Ok(Polled::Progress);
+        }
+        if self.items.iter().all(|item| item.state == State::Over) {
+            return Ok(Polled::Done);
+        }
+        let line = Line::Mail(self.inner.fabric.rank());
+        self.polls = self.polls.wrapping_add(1);
+        if self.inner.fabric.any_gone() {
+            self.look_for_faults()?;
+        }
+        if arm || self.polls.is_multiple_of(POLLS_A_LOOK) {
+            self.look_at_clock()?;
+        }
+        let fabric = &*self.inner.fabric;
+        let spin = fabric.cores_to_spare();
+        if !arm {
+            return Ok(Polled::Pending { watch: fabric.watch(line), spin });
+        }
+        fabric.announce(line);
+        self.armed = Some(line);
+        let watch = self.inner.fabric.watch(line);
+        // Somebody may have got on before the announcement was there to be seen.
+        if self.step_all()? {
+            return Ok(Polled::Progress);
+        }
+        Ok(Polled::Pending { watch, spin })
+    }
+
+    /// Steps every message once. True if any got on.
+    fn step_all(&mut self) -> Result<bool, Error> {
+        let mut progressed = false;
+        for index in 0..self.items.len() {
+            progressed |= self.step(index)?;
+        }
+        Ok(progressed)
+    }
+
+    fn step(&mut self, index: usize) -> Result<bool, Error> {
+        let fabric = &*self.inner.fabric;
+        let item = &self.items[index];
+        let Transfer { peer, direction, piece, .. } = item.transfer;
+        let number = item.number;
+        let next = match (item.state, direction) {
+            (State::Over, _) => return Ok(false),
+            (State::Waiting, Direction::Send) => {
+                if !fabric.taken(peer, number - 1) {
+                    return Ok(false);
+                }
+                let span = Span { offset: piece.offset, len: item.transfer.bytes() };
+                let message = Message { signature: item.transfer.signature(), span };
+                fabric.post(peer, number, &message);
+                State::Posted
+            }
+            (State::Posted, _) => {
+                if !fabric.taken(peer, number) {
+                    return Ok(false);
+                }
+                State::Over
+            }
+            (State::Waiting, Direction::Receive) => {
+                let Some(message) = fabric.posted(peer, number) else { return Ok(false) };
+                self.accept(&self.items[index], &message)?
+            }
+            (State::Copying { from, to, left }, _) => {
+                let now = left.min(CHUNK_BYTES);
+                // SAFETY: both ranges were found by the fabric: mapped memory of as many bytes,
+                // the sender's until the message is taken and the receiver's until it is told.
+                unsafe { copy(to, from, now as usize) };
+                let (from, to) = (from.wrapping_add(now as usize), to.wrapping_add(now as usize));
+                State::Copying { from, to, left: left - now }
+            }
+        };
+        let rank = fabric.rank();
+        if let State::Copying { left: 0, .. } = next {
+            if peer != rank {
+                fabric.take(peer, number);
+            }
+            self.items[index].state = State::Over;
+        } else {
+            self.items[index].state = next;
+        }
+        Ok(true)
+    }
+
+    /// A message has come: compares it with what is expected, and finds the data.
+    fn accept(&self, item: &Item, message: &Message) -> Result<State, Error> {
+        let fabric = &*self.inner.fabric;
+        let Transfer { peer, piece, .. } = item.transfer;
+        if message.signature != item.transfer.signature() {
+            let table = format!(
+                "rank {peer} sends {}; rank {} receives {}",
+                describe(&message.signature),
+                fabric.rank(),
+                describe(&item.transfer.signature())
+            );
+            return Err(Error::Mismatch { context: self.context(item), table });
+        }
+        let len = item.transfer.bytes();
+        let from = find(&self.inner, peer, message.span.offset, len);
+        let to = find(&self.inner, fabric.rank(), piece.offset, len);
+        match (from, to) {
+            (Some(from), Some(to)) => Ok(State::Copying { from: from.cast_const(), to, left: len }),
+            _ => Err(Error::Broken {
+                context: self.context(item),
+                peer,
+                what: format!("its data of {len} bytes at offset {}", message.span.offset),
+            }),
+        }
+    }
+
+    fn context(&self, item: &Item) -> Context {
+        let Item { transfer, number, .. } = item;
+        let way = match transfer.direction {
+            Direction::Send => "send",
+            Direction::Receive => "receive",
+        };
+        let to = if transfer.direction == Direction::Send { "to" } else { "from" };
+        self.inner.context(format!("{way} number {number} {to} rank {}", transfer.peer))
+    }
+
+    fn look_for_faults(&self) -> Result<(), Error> {
+        let fabric = &*self.inner.fabric;
+        for item in self.items.iter().filter(|item| item.state != State::Over) {
+            let Some(fault) = fabric.fault(item.transfer.peer) else { continue };
+            // What the peer did before it went still counts.
+            let served = match (item.state, item.transfer.direction) {
+                (State::Copying { .. }, _) => true,
+                (_, Direction::Receive) => fabric.posted(item.transfer.peer, item.number).is_some(),
+                (State::Posted, _) => fabric.taken(item.transfer.peer, item.number),
+                _ => false,
+            };
+            if served {
+                continue;
+            }
+            return Err(Error::Peer { context: self.context(item), fault });
+        }
+        Ok(())
+    }
+
+    fn look_at_clock(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        if now.duration_since(self.probed) >= PROBE_INTERVAL {
+            self.probed = now;
+            self.inner.fabric.probe();
+            if self.inner.fabric.any_gone() {
+                self.look_for_faults()?;
+            }
+        }
+        let waited = self.begun.map_or(Duration::ZERO, |begun| now.duration_since(begun));
+        let Some(limit) = self.inner.options.timeout.filter(|&limit| waited >= limit) else {
+            return Ok(());
+        };
+        let fabric = &*self.inner.fabric;
+        let mut lagging: Vec<Lag> = Vec::new();
+        let waiting = self.items.iter().filter(|item| item.state != State::Over);
+        for peer in waiting.clone().map(|item| item.transfer.peer) {
+            if lagging.iter().all(|lag| lag.rank != peer) {
+                let sequence = fabric.position(peer).0;
+                lagging.push(Lag { rank: peer, process: fabric.process(peer), sequence });
+            }
+        }
+        match waiting.clone().next() {
+            Some(item) => {
+                let context = self.context(item);
+                Err(Error::TimedOut { context, waited: limit, lagging, finishing: false })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Transfers {
+    fn drop(&mut self) {
+        if let Some(line) = self.armed.take() {
+            self.inner.fabric.retract(line);
+        }
+        if !self.over {
+            if self.inner.failure().is_none() {
+                let text = self.items.iter().find(|item| item.state != State::Over);
+                let text = text.map_or_else(String::new, |item| self.context(item).to_string());
+                self.inner.abort(&format!("{text} was thrown away before its end"));
+            }
+            self.end();
+        }
+    }
+}
+
+/// Address of a piece of a rank's memory; any address will do for no bytes.
+fn find(inner: &Inner, rank: u32, offset: u64, len: u64) -> Option<*mut u8> {
+    if len == 0 {
+        return Some(std::ptr::NonNull::dangling().as_ptr());
+    }
+    inner.fabric.memory(rank, offset, len)
+}
+
+/// Messages to the own rank: the k-th send meets the k-th receive, as copies.
+fn own_copies(inner: &Inner, requests: &[Transfer], rank: u32) -> Result<Vec<Item>, Error> {
+    let of = |direction| {
+        let own = move |t: &&Transfer| t.peer == rank && t.direction == direction;
+        requests.iter().filter(own).collect::<Vec<_>>()
+    };
+    let (sends, receives) = (of(Direction::Send), of(Direction::Receive));
+    let describe_all = |list: &[&Transfer]| {
+        let each = list.iter().map(|transfer| describe(&transfer.signature()));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let pairs = sends.iter().zip(&receives);
+    let fits = sends.len() == receives.len()
+        && pairs.clone().all(|(send, receive)| send.signature() == receive.signature());
+    if !fits {
+        return Err(Error::Invalid {
+            what: "messages to the own rank",
+            given: format!("sends of [{}]", describe_all(&sends)),
+            allowed: format!("the same as the receives of [{}]", describe_all(&receives)),
+        });
+    }
+    let copies = pairs.map(|(send, receive)| {
+        let len = send.bytes();
+        let from = find(inner, rank, send.piece.offset, len);
+        let to = find(inner, rank, receive.piece.offset, len);
+        let (Some(from), Some(to)) = (from, to) else {
+            return Err(Error::Invalid {
+                what: "buffer",
+                given: format!("{len} bytes outside of the memory that the rank shares"),
+                allowed: "memory that the rank shares".into(),
+            });
+        };
+        let state = State::Copying { from: from.cast_const(), to, left: len };
+        Ok(Item { transfer: **receive, number: 0, state })
+    });
+    copies.collect()
+}
+
+/// A message's signature in words, whatever stands in it.
+fn describe(signature: &[u8; SIGNATURE_BYTES]) -> String {
+    let count = u64::from_le_bytes(std::array::from_fn(|i| signature[8 + i]));
+    if signature[..2] != [VERSION, KIND] {
+        return "a message that this version does not know".to_owned();
+    }
+    let code = i32::from(signature[2]);
+    match DataType::from_code(code) {
+        Some(data_type) => format!("{count} {data_type}"),
+        None => format!("{count} of data type {code}"),
+    }
+}
