@@ -43,6 +43,16 @@ HcclResult HcclReduceScatter(void *sendBuf, void *recvBuf, uint64_t recvCount,
 HcclResult HcclReduce(void *sendBuf, void *recvBuf, uint64_t count, HcclDataType dataType,
                       HcclReduceOp op, uint32_t root, HcclComm comm, aclrtStream stream);
 
+/**
+ * As HcclAllGather for data that differs in length: that of rank i comes to `recvCounts[i]` elements
+ * from element `recvDispls[i]` on. The arrays are host memory with a u64 a rank, equal on all ranks,
+ * and are read during the call. @return 1 when `recvCounts` of the own rank is not `sendCount`, or
+ * for equal buffers.
+ */
+HcclResult HcclAllGatherV(void *sendBuf, uint64_t sendCount, void *recvBuf, const void *recvCounts,
+                          const void *recvDispls, HcclDataType dataType, HcclComm comm,
+                          aclrtStream stream);
+
 /** Rank r receives block r of the root's `sendBuf`, which may be NULL on all others. */
 HcclResult HcclScatter(void *sendBuf, void *recvBuf, uint64_t recvCount, HcclDataType dataType,
                        uint32_t root, HcclComm comm, aclrtStream stream);

@@ -111,6 +111,14 @@ fn expected_output(
         O::AllGather | O::AllGatherInPlace => (0..ranks).flat_map(|from| input(from, 0)).collect(),
         O::Scatter => input(root, rank),
         O::AlltoAll => (0..ranks).flat_map(|from| input(from, rank)).collect(),
+        O::AllGatherV => {
+            let mut bytes = Vec::new();
+            for from in 0..ranks {
+                bytes.extend(elements(data_type, seed(case), from, 0, pair_count(count, from, 0)));
+                bytes.extend(vec![0xcd; data_type.size()]);
+            }
+            bytes
+        }
         O::AlltoAllV | O::AlltoAllVC => {
             let gap = u64::from(operator == O::AlltoAllV);
             let mut bytes = Vec::new();

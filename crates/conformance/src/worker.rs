@@ -48,6 +48,7 @@ pub(crate) enum Operator {
     AllGatherInPlace,
     Scatter,
     AlltoAll,
+    AllGatherV,
     AlltoAllV,
     AlltoAllVC,
     /// Even ranks send to their successor and then receive from their predecessor, odd ones the
@@ -58,7 +59,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Reduce,
         Self::ReduceScatter,
         Self::ReduceScatterInPlace,
@@ -67,6 +68,7 @@ impl Operator {
         Self::AllGatherInPlace,
         Self::Scatter,
         Self::AlltoAll,
+        Self::AllGatherV,
         Self::AlltoAllV,
         Self::AlltoAllVC,
         Self::SendReceive,
@@ -315,7 +317,7 @@ impl Rank {
             O::ReduceScatter | O::ReduceScatterInPlace | O::Scatter => (ranks, 1),
             O::AllGather | O::AllGatherInPlace => (1, ranks),
             O::AlltoAll => (ranks, ranks),
-            O::AlltoAllV | O::AlltoAllVC => {
+            O::AllGatherV | O::AlltoAllV | O::AlltoAllVC => {
                 return self.uneven_case(case, data_type, operator, count);
             }
             O::SendReceive | O::Batch => {
@@ -368,7 +370,7 @@ impl Rank {
     ) -> anyhow::Result<()> {
         let (rank, ranks) = (self.rank, self.total);
         // With displacements of its own each block has a gap behind it.
-        let gap = u64::from(operator == Operator::AlltoAllV);
+        let gap = u64::from(operator != Operator::AlltoAllVC);
         let layout = |counts: &[u64]| {
             let mut next = 0;
             let displacements: Vec<u64> = counts
@@ -381,8 +383,10 @@ impl Rank {
                 .collect();
             (displacements, next)
         };
-        let sent: Vec<u64> = (0..ranks).map(|to| pair_count(count, rank, to)).collect();
-        let received: Vec<u64> = (0..ranks).map(|from| pair_count(count, from, rank)).collect();
+        // What a gathering rank sends is the same for all.
+        let to = |to: u32| if operator == Operator::AllGatherV { 0 } else { to };
+        let sent: Vec<u64> = (0..ranks).map(|peer| pair_count(count, rank, to(peer))).collect();
+        let received: Vec<u64> = (0..ranks).map(|from| pair_count(count, from, to(rank))).collect();
         let (sent_at, sent_total) = layout(&sent);
         let (received_at, received_total) = layout(&received);
         let bytes = elements(data_type, seed(case), rank, 0, sent_total);
@@ -396,7 +400,19 @@ impl Rank {
         let (input, output) = (self.input.cast_const(), self.output.cast_const());
         // SAFETY: buffers, communicator and stream are live; arrays have an entry a rank or pair.
         let code = unsafe {
-            if operator == Operator::AlltoAllV {
+            if operator == Operator::AllGatherV {
+                let (to_counts, to_at) = (received.as_ptr(), received_at.as_ptr());
+                (libs.all_gather_v)(
+                    self.input,
+                    sent[0],
+                    self.output,
+                    to_counts,
+                    to_at,
+                    ty,
+                    comm,
+                    stream,
+                )
+            } else if operator == Operator::AlltoAllV {
                 let (counts, at) = (sent.as_ptr(), sent_at.as_ptr());
                 let (to_counts, to_at) = (received.as_ptr(), received_at.as_ptr());
                 (libs.all_to_all_v)(

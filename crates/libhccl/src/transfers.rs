@@ -249,6 +249,51 @@ hccl_call! {
 }
 
 hccl_call! {
+    /// Every rank gets the data of all ranks, which may differ in length: that of rank i is
+    /// `recvCounts[i]` elements at element `recvDispls[i]`. Both arrays are equal on all ranks.
+    fn HcclAllGatherV(
+        send: *mut c_void,
+        send_count: u64,
+        receive: *mut c_void,
+        receive_counts: *const u64,
+        receive_displacements: *const u64,
+        data_type: c_int,
+        handle: *mut c_void,
+        stream: *mut c_void,
+    ) {
+        const CALL: &str = "HcclAllGatherV";
+        present(CALL, "stream", stream)?;
+        let comm = comm(CALL, handle)?;
+        let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
+        present(CALL, "recvCounts", receive_counts)?;
+        present(CALL, "recvDispls", receive_displacements)?;
+        // SAFETY: not NULL; readable for a number a rank by the contract of this function.
+        let (counts, displacements) = unsafe {
+            (
+                std::slice::from_raw_parts(receive_counts, ranks),
+                std::slice::from_raw_parts(receive_displacements, ranks),
+            )
+        };
+        if counts[rank] != send_count {
+            let expect = format!("as sendCount, {send_count}");
+            let value = counts[rank].to_string();
+            return Err(Failure::argument(CALL, "recvCounts of the own rank", &value, &expect));
+        }
+        let data_type = movable(CALL, data_type)?;
+        let sent = Side {
+            name: "sendBuf",
+            buffer: send,
+            data_type,
+            counts: &vec![send_count; ranks],
+            displacements: &vec![0; ranks],
+        };
+        let received =
+            Side { name: "recvBuf", buffer: receive, data_type, counts, displacements };
+        exchange(CALL, &comm, &sent, &received, stream)
+    }
+}
+
+hccl_call! {
     /// As `HcclAlltoAllV`, with the counts of all pairs in one matrix and data without gaps.
     fn HcclAlltoAllVC(
         send: *const c_void,
