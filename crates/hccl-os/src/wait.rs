@@ -15,6 +15,9 @@ use crate::sync::{AtomicU32, Ordering};
 /// The longest that a sleep lasts before the waiter looks around again.
 pub const SLEEP_MAX: Duration = Duration::from_millis(50);
 
+/// Words that one sleep looks at; what goes beyond is found when the sleep's limit passes.
+const WATCHES_MAX: usize = 64;
+
 /// Who may change a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -54,7 +57,7 @@ pub unsafe fn sleep_on(watches: &[Watch], limit: Duration) {
         // SAFETY: (1).
         [one] => unsafe { sleep_on_one(one, limit) },
         many => {
-            let mut waits = [futex::Wait::new(); 16];
+            let mut waits = [futex::Wait::new(); WATCHES_MAX];
             let count = many.len().min(waits.len());
             for (wait, watch) in waits.iter_mut().zip(many) {
                 wait.val = u64::from(watch.seen);

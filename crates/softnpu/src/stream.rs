@@ -412,10 +412,12 @@ pub(crate) fn drive_until(
 /// Sleeps until one of `streams` may get on.
 fn sleep(streams: &[Arc<Stream>], deadline: Option<Instant>, done: &impl Fn() -> bool) {
     let activity = ACTIVITY.announce();
-    let bells: Vec<_> = streams.iter().map(|stream| stream.done.announce()).collect();
-    let mut watches: Vec<Watch> = bells.iter().map(|bell| bell.watch()).collect();
-    let mut inside = streams.is_empty();
-    for stream in streams {
+    // Idle streams have nothing to wait for, and a device may have hundreds of them.
+    let busy: Vec<_> = streams.iter().filter(|stream| !stream.is_idle()).collect();
+    let bells: Vec<_> = busy.iter().map(|stream| stream.done.announce()).collect();
+    let mut watches: Vec<Watch> = Vec::with_capacity(2 * busy.len() + 1);
+    let mut inside = busy.is_empty();
+    for stream in &busy {
         match chase(stream, true) {
             Drive::Progress => return,
             Drive::Blocked(Blocker { watch: Some(watch), .. }) => watches.push(watch),
@@ -427,6 +429,7 @@ fn sleep(streams: &[Arc<Stream>], deadline: Option<Instant>, done: &impl Fn() ->
     if inside {
         watches.push(activity.watch());
     }
+    watches.extend(bells.iter().map(|bell| bell.watch()));
     if done() {
         return;
     }
