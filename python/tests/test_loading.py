@@ -62,3 +62,30 @@ def outcomes():
 def test_loads(outcomes, name):
     code, output = outcomes[name]
     assert code == 0 and "good" in output, output
+
+
+def test_an_ordinary_run_leaves_nothing_behind(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ASCEND_")}
+    environment.update({name: os.environ[name] for name in ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH") if name in os.environ})
+    environment["HOME"] = str(tmp_path)
+    script = "import torch, torch_npu; x = torch.ones(3).npu(); print((x + 1).tolist())"
+    done = subprocess.run([sys.executable, "-B", "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+    assert "[2.0, 2.0, 2.0]" in done.stdout, done.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_forked_child_cannot_reach_its_parents_tensors():
+    script = """
+import os, torch, torch_npu
+x = torch.ones(4).npu()
+if os.fork() == 0:
+    try:
+        x.fill_(7)
+    except RuntimeError:
+        os._exit(0)
+    os._exit(1)
+refused = os.wait()[1] == 0
+print(refused, x.tolist())
+"""
+    done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True, timeout=120)
+    assert "True [1.0, 1.0, 1.0, 1.0]" in done.stdout, done.stderr

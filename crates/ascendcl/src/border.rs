@@ -33,16 +33,30 @@ pub(crate) use acl;
 
 /// Runs the body of a C call.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> NpuResult<()>) -> c_int {
-    let Err(error) = run(body) else { return code::SUCCESS };
-    softnpu::log!(Error, name, "{error}");
-    messages::push_error(name, &error);
-    messages::set_last_error(error.code);
-    error.code
+    let told = contain(|| {
+        let Err(error) = run(body) else { return code::SUCCESS };
+        softnpu::log!(Error, name, "{error}");
+        messages::push_error(name, &error);
+        messages::set_last_error(error.code);
+        error.code
+    });
+    told.unwrap_or(code::INTERNAL_ERROR)
+}
+
+/// As [`call`], for questions whose "no" programs expect: the code is kept as the last error, and
+/// nothing else is reported.
+pub(crate) fn answer(body: impl FnOnce() -> NpuResult<()>) -> c_int {
+    let code = ask(body);
+    if code != code::SUCCESS {
+        let _ = contain(|| messages::set_last_error(code));
+    }
+    code
 }
 
 /// As [`call`], for questions whose "no" is an answer and not a failure: nothing is reported.
 pub(crate) fn ask(body: impl FnOnce() -> NpuResult<()>) -> c_int {
-    run(body).err().map_or(code::SUCCESS, |error| error.code)
+    contain(|| run(body).err().map_or(code::SUCCESS, |error| error.code))
+        .unwrap_or(code::INTERNAL_ERROR)
 }
 
 fn run(body: impl FnOnce() -> NpuResult<()>) -> NpuResult<()> {

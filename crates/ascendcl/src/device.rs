@@ -56,12 +56,19 @@ acl! {
     }
 }
 
-acl! {
-    /// Device of the calling thread.
-    fn aclrtGetDevice(device: Out<i32>) {
-        device.check("deviceId")?;
-        device.put("deviceId", current()?.device() as i32)
+/// Device of the calling thread. That it has none (107002) is an answer which programs ask for
+/// at their start, so it is neither logged nor kept as a message.
+///
+/// # Safety
+/// 1. `device` is NULL or writable.
+// SAFETY: the name is that of the interface that this library is.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub unsafe extern "C" fn aclrtGetDevice(device: Out<i32>) -> c_int {
+    if device.is_null() {
+        return crate::border::call("aclrtGetDevice", || Err(NpuError::null("deviceId")));
     }
+    crate::border::answer(|| device.put("deviceId", current()?.device() as i32))
 }
 
 acl! {

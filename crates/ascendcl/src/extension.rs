@@ -7,10 +7,10 @@ use std::sync::Arc;
 use hccl_abi::extension::{self, Memory, POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::{Scope, Watch};
 use softnpu::arena::Arena;
+use softnpu::health::softnpuPendingTasks;
 use softnpu::log::{Level, write};
 use softnpu::messages::{Message, push};
 use softnpu::runtime::runtime;
-use softnpu::stream::softnpuPendingTasks;
 use softnpu::task::{Poll, PollTask, Work};
 use softnpu::{NpuError, NpuResult};
 
@@ -140,12 +140,18 @@ acl! {
     }
 }
 
-acl! {
-    /// Device of a stream.
-    fn softnpuStreamDevice(stream: StreamHandle, device: Out<i32>) {
+/// Device of a stream. That a handle is no stream is an answer.
+///
+/// # Safety
+/// 1. `device` is NULL or writable.
+// SAFETY: the name is this project's own.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub unsafe extern "C" fn softnpuStreamDevice(stream: StreamHandle, device: Out<i32>) -> c_int {
+    ask(|| {
         device.check("device")?;
         device.put("device", stream.get()?.device() as i32)
-    }
+    })
 }
 
 /// Adds a message to the calling thread's.

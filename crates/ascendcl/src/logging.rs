@@ -64,10 +64,14 @@ pub extern "C" fn aclGetRecentErrMsg() -> *const c_char {
         return std::ptr::null();
     };
     let text = CString::new(text.replace('\0', " ")).expect("NULs were replaced");
-    RECENT.with_borrow_mut(|recent| {
-        *recent = text;
-        recent.as_ptr()
-    })
+    // A thread that is ending gets no text any more: there is no place for it to live.
+    RECENT
+        .try_with(|recent| {
+            let mut recent = recent.borrow_mut();
+            *recent = text;
+            recent.as_ptr()
+        })
+        .unwrap_or(std::ptr::null())
 }
 
 fn with_level(name: &'static str, level: c_int, answer: impl FnOnce() -> i32) -> c_int {

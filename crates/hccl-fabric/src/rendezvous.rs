@@ -157,7 +157,16 @@ impl Meeting {
             if wait_for_any(&self.server.listener, &[], left).is_err() {
                 return;
             }
-            while let Ok(Some(connection)) = self.server.listener.accept() {
+            loop {
+                let connection = match self.server.listener.accept() {
+                    Ok(Some(connection)) => connection,
+                    Ok(None) => break,
+                    // No descriptor left: whoever waits there has to run into its time-out.
+                    Err(_) => {
+                        std::thread::sleep(Duration::from_millis(100));
+                        break;
+                    }
+                };
                 // A stranger learns nothing that matters, and a rank that has not said so yet need
                 // not be waited for: it reads the answer after it has greeted.
                 let _ = connection.send(bytes, &[], Instant::now());
@@ -189,7 +198,7 @@ impl Meeting {
             if wait_for_any(&self.server.listener, &connections, limit).is_err() {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            while let Ok(Some(connection)) = self.server.listener.accept() {
+            while let Some(connection) = self.server.listener.accept().map_err(exhausted)? {
                 self.visitors.push(Visitor { connection, since: now });
             }
             self.hear_visitors()?;
@@ -207,7 +216,9 @@ impl Meeting {
                     let visitor = self.visitors.swap_remove(at);
                     self.admit(visitor.connection, message)?;
                 }
-                // Silent for too long, gone, or speaking something else: not of this job.
+                // Descriptors came that there was no room for: the ranks cannot all be served.
+                Err(error @ OsError::Unexpected { .. }) => return Err(exhausted(error)),
+                // Silent for too long, or gone: not of this job.
                 Ok(None) | Err(_) => {
                     self.visitors.swap_remove(at);
                 }
@@ -373,6 +384,14 @@ impl Meeting {
             while let Ok(Some(_)) = self.server.listener.accept() {}
         }
     }
+}
+
+fn exhausted(error: OsError) -> End {
+    let text = format!(
+        "the root cannot receive the ranks, probably since it has no descriptor left \
+         (RLIMIT_NOFILE, `ulimit -n`): {error}"
+    );
+    End { kind: Refusal::Internal, text }
 }
 
 fn left(rank: usize, guest: &Guest) -> End {

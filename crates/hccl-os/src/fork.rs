@@ -3,13 +3,27 @@
 
 use std::sync::Once;
 
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static WATCH: Once = Once::new();
+/// A word that children find changed, and its value there.
+static MARKED: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+static MARK: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: NULL, or a static word from `mark_children`.
+    if let Some(word) = unsafe { MARKED.load(Ordering::Acquire).as_ref() } {
+        word.store(MARK.load(Ordering::Relaxed), Ordering::Release);
+    }
+}
+
+/// Lets forked children find `value` in a word from now on. One word a process.
+pub fn mark_children(word: &'static AtomicU64, value: u64) {
+    generation();
+    MARK.store(value, Ordering::Relaxed);
+    MARKED.store(std::ptr::from_ref(word).cast_mut(), Ordering::Release);
 }
 
 /// How many forks lie between the process in which this was first called and this one. State

@@ -1,7 +1,7 @@
 //! Facts about this host: memory that can still be had, and marks by which two processes know
 //! that they share a kernel and a network namespace.
 
-use crate::error::{Named, OsResult};
+use crate::error::{Named, OsError, OsResult};
 
 /// Memory of the host, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +14,28 @@ pub struct Memory {
 }
 
 /// Memory of this host, as far as this process may use it.
-pub fn memory() -> Memory {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+///
+/// # Errors
+/// When `/proc` cannot be read, as without a descriptor left.
+pub fn memory() -> OsResult<Memory> {
+    let text = read("/proc/meminfo")?;
     let field = |name: &str| meminfo_field(&text, name);
     let total = field("MemTotal:").unwrap_or(0);
     let available = field("MemAvailable:").unwrap_or(total);
-    match group_limit() {
+    Ok(match group_limit() {
         Some((limit, used)) if limit < total => {
             Memory { total: limit, available: available.min(limit.saturating_sub(used)) }
         }
         _ => Memory { total, available },
-    }
+    })
+}
+
+/// The text of a file that every Linux has.
+fn read(path: &'static str) -> OsResult<String> {
+    std::fs::read_to_string(path).map_err(|error| OsError::Call {
+        call: path,
+        errno: rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO),
+    })
 }
 
 fn meminfo_field(text: &str, name: &str) -> Option<u64> {
@@ -62,7 +73,7 @@ pub struct HostId {
 /// # Errors
 /// When `/proc` cannot be read.
 pub fn host_id() -> OsResult<HostId> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let text = read("/proc/sys/kernel/random/boot_id")?;
     let mut boot = [0u8; 16];
     let digits: Vec<u8> =
         text.bytes().filter_map(|b| (b as char).to_digit(16).map(|d| d as u8)).collect();
@@ -94,7 +105,7 @@ mod tests {
 
     #[test]
     fn this_host_has_memory_and_an_identity() {
-        let memory = memory();
+        let memory = memory().unwrap();
         assert!(memory.total > 0 && memory.available <= memory.total);
         assert_eq!(host_id().unwrap(), host_id().unwrap());
         assert_ne!(random16().unwrap(), random16().unwrap());

@@ -68,7 +68,10 @@ pub unsafe fn sleep_on(watches: &[Watch], limit: Duration) {
                 }
             }
             // This call alone among the futex calls takes a point in time.
-            let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            // (libc's clock, since rustix finds its own in a way that valgrind does not know.)
+            let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: `now` is writable; the clock exists on every Linux.
+            unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
             let end = Duration::new(now.tv_sec as u64, now.tv_nsec as u32) + limit;
             let end = rustix::time::Timespec {
                 tv_sec: end.as_secs() as i64,
@@ -238,7 +241,7 @@ mod tests {
                 break;
             }
             // SAFETY: the bell outlives the call.
-            unsafe { sleep_on(&[announced.watch()], Duration::from_secs(1)) };
+            unsafe { sleep_on(&[announced.watch()], Duration::from_secs(86_400)) };
         }
         ringer.join().unwrap();
         assert_eq!(bell.rings(), seen + 1);
@@ -254,8 +257,10 @@ mod tests {
             let start = Instant::now();
             sleep_on(&watches, Duration::from_millis(5));
             assert!(start.elapsed() >= Duration::from_millis(1));
+            // A word that has changed already: a sleep that did not look would outlast every
+            // test run.
             words[1].store(3, Ordering::SeqCst);
-            sleep_on(&watches, Duration::from_secs(5));
+            sleep_on(&watches, Duration::from_secs(86_400));
         }
     }
 }

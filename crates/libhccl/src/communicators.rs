@@ -20,6 +20,9 @@ use crate::runtime::{arena, current_device, log_line};
 pub(crate) struct Comm {
     pub(crate) engine: Communicator,
     pub(crate) device: i32,
+    /// Held while an operation is started and queued, so that both happen in one order.
+    pub(crate) issue: Mutex<()>,
+    _name: Name,
 }
 
 static COMMS: Table<Comm> = Table::new(0x21);
@@ -31,6 +34,8 @@ static NAMES: Mutex<BTreeSet<(i32, String)>> = Mutex::new(BTreeSet::new());
 const NAME_BYTES: usize = 128;
 /// How long the ranks wait beyond the connect time-out for the root's word on what went wrong.
 const SPREAD: Duration = Duration::from_secs(18);
+/// Most devices that a host can have.
+const DEVICES_MAX: u32 = 64;
 /// How long a destroy waits for operations that are under way.
 const DRAIN: Duration = Duration::from_secs(1);
 
@@ -118,12 +123,11 @@ fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
          deviceLogicId[{device}], execTimeOut[{timeout:?}]"
     );
     let engine = Communicator::new(Box::new(fabric), Options { name, timeout });
-    claim.keep();
-    Ok(Arc::new(Comm { engine, device }))
+    Ok(Arc::new(Comm { engine, device, issue: Mutex::new(()), _name: claim }))
 }
 
-/// A name that is given back unless it is kept.
-struct Name(Option<(i32, String)>);
+/// A name in use, given back when its communicator goes.
+struct Name((i32, String));
 
 impl Name {
     fn claim(call: &str, device: i32, name: &str) -> Result<Self, Failure> {
@@ -132,24 +136,14 @@ impl Name {
             let expect = format!("a name that no living communicator of device {device} has");
             return Err(Failure::argument(call, "hcclCommName", name, &expect));
         }
-        Ok(Self(Some(key)))
-    }
-
-    fn keep(mut self) {
-        self.0 = None;
+        Ok(Self(key))
     }
 }
 
 impl Drop for Name {
     fn drop(&mut self) {
-        if let Some(key) = self.0.take() {
-            release_name(&key);
-        }
+        NAMES.lock().remove(&self.0);
     }
-}
-
-fn release_name(key: &(i32, String)) {
-    NAMES.lock().remove(key);
 }
 
 fn read_root(call: &str, root: *const [u8; ROOT_INFO_BYTES]) -> Result<RootInfo, Failure> {
@@ -233,8 +227,9 @@ hccl_call! {
         check_process()?;
         present(CALL, "devices", devices)?;
         present(CALL, "comms", comms)?;
-        if count == 0 {
-            return Err(Failure::argument(CALL, "ndev", "0", "greater than 0"));
+        if count == 0 || count > DEVICES_MAX {
+            let expect = format!("[1, {DEVICES_MAX}]");
+            return Err(Failure::argument(CALL, "ndev", &count.to_string(), &expect));
         }
         // SAFETY: not NULL; readable for `count` numbers by the contract of this function.
         let devices = unsafe { std::slice::from_raw_parts(devices, count as usize) };
@@ -299,7 +294,6 @@ hccl_call! {
             comm.engine.abort("HcclCommDestroy was called while operations were under way");
         }
         comm.engine.leave();
-        release_name(&(comm.device, comm.engine.name().to_owned()));
         Ok(())
     }
 }

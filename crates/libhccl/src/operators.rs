@@ -53,7 +53,10 @@ fn check_root(call: &str, comm: &Comm, root: u32) -> Result<(), Failure> {
 
 /// Refuses a stream of another device.
 pub(crate) fn check_stream(call: &str, comm: &Comm, stream: *mut c_void) -> Result<(), Failure> {
-    let device = stream_device(stream)?;
+    let Some(device) = stream_device(stream)? else {
+        let value = format!("{stream:p}");
+        return Err(Failure::argument(call, "stream", &value, "a live stream of this process"));
+    };
     if device != comm.device {
         let value = format!("a stream of device {device}");
         let expect = format!("a stream of device {}, the communicator's", comm.device);
@@ -85,7 +88,7 @@ pub(crate) fn piece(
         return bad(value, format!("memory of device {device}, the communicator's"));
     }
     if found.left < needed {
-        let value = format!("{pointer:p} with {} bytes allocated from there", found.left);
+        let value = format!("{pointer:p} with {} bytes of memory in one piece there", found.left);
         return bad(value, format!("at least {needed} bytes for {elements} of {data_type}"));
     }
     if aligned && !(pointer as u64).is_multiple_of(size) {
@@ -131,6 +134,7 @@ impl Issue<'_> {
                 comm.device
             );
         }
+        let _in_order = comm.issue.lock();
         let operation = comm.engine.start(self.request).map_err(|error| refused(call, &error))?;
         enqueue(operator.name(), operation, stream)
     }
@@ -157,9 +161,12 @@ fn reduction(
     present(call, "stream", stream)?;
     let comm = comm(call, handle)?;
     let [input, output] = buffers;
-    present(call, input.0, input.1)?;
-    if operator != Operator::Reduce || comm.engine.rank() == root {
-        present(call, output.0, output.1)?;
+    if count > 0 {
+        // Buffers of nothing need not exist: frameworks pass empty tensors as NULL.
+        present(call, input.0, input.1)?;
+        if operator != Operator::Reduce || comm.engine.rank() == root {
+            present(call, output.0, output.1)?;
+        }
     }
     check_count(call, count_name, count)?;
     let (data_type, op) = reducible(call, codes.0, codes.1)?;
@@ -195,10 +202,12 @@ fn movement(
     present(call, "stream", stream)?;
     let comm = comm(call, handle)?;
     let [input, output] = buffers;
-    if operator != Operator::Scatter || comm.engine.rank() == root {
-        present(call, input.0, input.1)?;
+    if count > 0 {
+        if operator != Operator::Scatter || comm.engine.rank() == root {
+            present(call, input.0, input.1)?;
+        }
+        present(call, output.0, output.1)?;
     }
-    present(call, output.0, output.1)?;
     check_count(call, count_name, count)?;
     let data_type = movable(call, code)?;
     if operator.is_rooted() {

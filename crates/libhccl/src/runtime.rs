@@ -122,14 +122,12 @@ pub(crate) fn current_device() -> Result<i32, Failure> {
     }
 }
 
-/// Device of a stream.
-pub(crate) fn stream_device(stream: *mut c_void) -> Result<i32, Failure> {
+/// Device of a stream; `None` for a handle that is not a live one.
+pub(crate) fn stream_device(stream: *mut c_void) -> Result<Option<i32>, Failure> {
     let mut device = -1;
     // SAFETY: the runtime checks the handle; the result has a place.
-    match unsafe { (functions()?.stream_device)(stream, &raw mut device) } {
-        0 => Ok(device),
-        code => Err(runtime_failed("softnpuStreamDevice", code, "the stream is not a live one")),
-    }
+    let code = unsafe { (functions()?.stream_device)(stream, &raw mut device) };
+    Ok((code == 0).then_some(device))
 }
 
 /// A device's memory as ranks share it.

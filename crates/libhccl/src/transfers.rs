@@ -34,6 +34,7 @@ fn issue(
     stream: *mut c_void,
 ) -> Result<(), Failure> {
     check_stream(call, comm, stream)?;
+    let _in_order = comm.issue.lock();
     let started = comm.engine.start_transfers(transfers).map_err(|error| refused(call, &error))?;
     enqueue(call, started, stream)
 }
@@ -48,7 +49,9 @@ fn single(
     (handle, stream): (*mut c_void, *mut c_void),
 ) -> Result<(), Failure> {
     let comm = comm(call, handle)?;
-    present(call, "buf", buffer)?;
+    if count > 0 {
+        present(call, "buf", buffer)?;
+    }
     check_count(call, "count", count)?;
     let data_type = movable(call, code)?;
     let ranks = comm.engine.ranks();

@@ -23,6 +23,11 @@ const RELEASE_FROM: u64 = 64 << 10;
 /// Memory of the host that allocations leave alone.
 const HOST_RESERVE: u64 = 128 << 20;
 
+/// Memory that the host can still give; all of it where the host does not say.
+pub(crate) fn host_available() -> u64 {
+    hccl_os::host::memory().map_or(u64::MAX, |memory| memory.available)
+}
+
 /// Which pages an allocation would like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
@@ -104,7 +109,7 @@ impl Arena {
             return full(format!("{size} bytes asked, the device has {total}"));
         };
         if size >= HUGE_FROM {
-            let available = hccl_os::host::memory().available;
+            let available = host_available();
             if taken.saturating_add(HOST_RESERVE) > available {
                 return full(format!(
                     "{size} bytes asked, the host has {available} available of which \
@@ -121,8 +126,8 @@ impl Arena {
             let free = total - state.used;
             drop(state);
             return full(format!(
-                "{size} bytes asked, {free} of {total} bytes are free (SOFTNPU_MEMORY sets the \
-                 size of a device)"
+                "{size} bytes asked, for which {taken} are needed in one piece; {free} of {total} bytes \
+                 are free (SOFTNPU_MEMORY sets the size of a device)"
             ));
         };
         state.free.remove(&offset);

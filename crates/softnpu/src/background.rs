@@ -10,7 +10,7 @@ use hccl_os::sync::Ordering;
 use hccl_os::wait::{SLEEP_MAX, sleep_on};
 use parking_lot::RwLock;
 
-use crate::stream::{Drive, SUBMITTED, Stream, chase, softnpuPendingTasks};
+use crate::stream::{Drive, PENDING, SUBMITTED, Stream, chase};
 use crate::task::Blocker;
 
 static STREAMS: RwLock<Vec<Weak<Stream>>> = RwLock::new(Vec::new());
@@ -44,7 +44,7 @@ fn run() {
     let mut nap = NAP_MIN;
     let mut idle_naps = 0;
     loop {
-        if softnpuPendingTasks.load(Ordering::Acquire) == 0 {
+        if PENDING.load(Ordering::Acquire) == 0 {
             idle_naps += 1;
             if idle_naps < IDLE_NAPS {
                 std::thread::sleep(nap);
@@ -52,7 +52,7 @@ fn run() {
                 continue;
             }
             let announced = SUBMITTED.announce();
-            if softnpuPendingTasks.load(Ordering::SeqCst) == 0 {
+            if PENDING.load(Ordering::SeqCst) == 0 {
                 // SAFETY: the bell is a static.
                 unsafe { sleep_on(&[announced.watch()], Duration::from_secs(3600)) };
             }

@@ -34,7 +34,10 @@ impl Config {
     /// # Errors
     /// When a variable has a value outside its range; the message names both.
     pub fn from_env() -> NpuResult<Self> {
-        Self::from_lookup(|name| std::env::var(name).ok(), hccl_os::host::memory().total)
+        let memory = hccl_os::host::memory().map_err(|error| {
+            NpuError::system(code::RT_INTERNAL_ERROR, "the host's memory cannot be read", &error)
+        })?;
+        Self::from_lookup(|name| std::env::var(name).ok(), memory.total)
     }
 
     /// As [`Self::from_env`], from any source of variables, on a host with `host_memory` bytes.

@@ -9,6 +9,7 @@ use hccl_os::sync::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::error::{NpuError, NpuResult, code};
+use crate::health::Health;
 use crate::runtime::runtime;
 use crate::stream::{Stream, drive_until, sync_timeout};
 
@@ -27,10 +28,7 @@ pub struct Context {
     default_stream: Mutex<Option<Arc<Stream>>>,
     streams: Mutex<Vec<Weak<Stream>>>,
     dead: AtomicBool,
-    /// Whether one failure stops every stream.
-    stop_on_failure: AtomicBool,
-    /// The failure that stopped them.
-    stopped: Mutex<Option<NpuError>>,
+    health: Arc<Health>,
     options: Mutex<HashMap<i32, i64>>,
     id: u64,
 }
@@ -48,8 +46,7 @@ impl Context {
             default_stream: Mutex::default(),
             streams: Mutex::default(),
             dead: AtomicBool::new(false),
-            stop_on_failure: AtomicBool::new(false),
-            stopped: Mutex::default(),
+            health: Arc::default(),
             options: Mutex::default(),
             id: IDS.fetch_add(1, Ordering::Relaxed),
         });
@@ -92,7 +89,7 @@ impl Context {
     /// 207008 when the device has as many as it can have.
     pub fn create_stream(self: &Arc<Self>, priority: u32, flags: u32) -> NpuResult<Arc<Stream>> {
         let id = runtime()?.device(self.device)?.take_stream_id()?;
-        let stream = Stream::new(Arc::downgrade(self), self.device, id, priority, flags);
+        let stream = Stream::new(self, id, priority, flags);
         let mut streams = self.streams.lock();
         streams.retain(|stream| stream.strong_count() > 0);
         streams.push(Arc::downgrade(&stream));
@@ -119,38 +116,22 @@ impl Context {
     /// # Errors
     /// 207000 for the way back, which the interface does not have.
     pub fn set_stop_on_failure(&self, stop: bool) -> NpuResult<()> {
-        if !stop && self.stop_on_failure.load(Ordering::Acquire) {
-            return Err(NpuError::unsupported("changing the failure mode from stop to continue"));
-        }
-        self.stop_on_failure.store(stop, Ordering::Release);
-        Ok(())
+        self.health.set_stops_on_failure(stop)
     }
 
     /// Whether one failure stops every stream.
     pub fn stops_on_failure(&self) -> bool {
-        self.stop_on_failure.load(Ordering::Acquire)
+        self.health.stops_on_failure()
     }
 
-    /// Takes note of a failed task. True if all streams stop for it.
-    pub(crate) fn note_failure(&self, error: &NpuError) -> bool {
-        let stops = self.stops_on_failure();
-        if stops {
-            self.stopped.lock().get_or_insert_with(|| error.clone());
-        }
-        stops
-    }
-
-    /// Why new tasks are refused, if they are.
-    pub(crate) fn refusal(&self) -> Option<NpuError> {
-        if !self.stops_on_failure() {
-            return None;
-        }
-        self.stopped.lock().clone()
+    /// What its streams share.
+    pub(crate) fn health(&self) -> &Arc<Health> {
+        &self.health
     }
 
     /// Forgets a failure that stopped the streams: the device was recovered.
     pub fn recover(&self) {
-        *self.stopped.lock() = None;
+        self.health.recover();
     }
 
     /// Sets an option of the context.
@@ -183,12 +164,14 @@ pub fn destroy_stream(stream: &Stream) {
 
 /// Makes a context the calling thread's.
 pub fn set_current(context: Arc<Context>) {
-    CURRENT.set(Some(context));
+    // A thread that is ending has no context any more.
+    let _ = CURRENT.try_with(|current| *current.borrow_mut() = Some(context));
 }
 
 /// Takes the calling thread's context away if it is this one.
 pub fn forget_current(context: &Arc<Context>) {
-    CURRENT.with_borrow_mut(|current| {
+    let _ = CURRENT.try_with(|current| {
+        let mut current = current.borrow_mut();
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, context)) {
             *current = None;
         }
@@ -205,8 +188,8 @@ pub fn set_default_device(device: i32) {
 /// # Errors
 /// 107002 when it has none and no default device is configured.
 pub fn current() -> NpuResult<Arc<Context>> {
-    let current = CURRENT.with_borrow(Clone::clone).filter(|context| !context.is_dead());
-    if let Some(context) = current {
+    let current = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
+    if let Some(context) = current.filter(|context| !context.is_dead()) {
         return Ok(context);
     }
     let device = DEFAULT_DEVICE.load(Ordering::Acquire);

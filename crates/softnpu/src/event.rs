@@ -1,6 +1,6 @@
 //! Events. The interface has three kinds that differ in what a wait means; see [`Kind`].
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use hccl_os::sync::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::error::{NpuError, NpuResult, code};
 use crate::stream::{ACTIVITY, Stream, drive_until};
-use crate::task::Work;
+use crate::task::{Failure, Work};
 
 /// How an event was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Record {
     stream: Weak<Stream>,
     /// Nanoseconds of the device clock when the stream reached it; 0 before.
     time: AtomicU64,
+    /// Why the stream's work before it does not count, if so.
+    failure: OnceLock<Failure>,
 }
 
 impl Record {
@@ -50,6 +52,17 @@ impl Record {
         // SYNC(record-done): pairs with the acquire load in `is_done`.
         self.time.store(device_clock().max(1), Ordering::Release);
         ACTIVITY.ring();
+    }
+
+    /// Marks the place as reached by a stream that failed: whoever waits for it fails too.
+    pub fn fail(&self, failure: Failure) {
+        let _ = self.failure.set(failure);
+        self.complete();
+    }
+
+    /// Why whoever waits for the place fails, if so; known once it is reached.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure.get().cloned()
     }
 
     /// Whether the stream has reached the place.
@@ -100,7 +113,7 @@ pub struct Event {
 
 /// Time since the runtime began, in nanoseconds.
 pub fn device_clock() -> u64 {
-    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    static START: OnceLock<std::time::Instant> = OnceLock::new();
     // The first reading is 1 s, so that no reading is 0.
     1_000_000_000 + START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64
 }
@@ -154,7 +167,11 @@ impl Event {
     /// # Errors
     /// When the stream takes no more work.
     pub fn record(&self, stream: &Arc<Stream>) -> NpuResult<()> {
-        let record = Arc::new(Record { stream: Arc::downgrade(stream), time: AtomicU64::new(0) });
+        let record = Arc::new(Record {
+            stream: Arc::downgrade(stream),
+            time: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        });
         if self.kind == Kind::Flag {
             *self.flag.setter.lock() = Arc::downgrade(stream);
         }
@@ -187,7 +204,7 @@ impl Event {
         match latest {
             None if self.kind == Kind::Latest => Ok(()),
             None => Err(NpuError::value("event", "never recorded", "an event that was recorded")),
-            Some(record) if record.is_done() => Ok(()),
+            Some(record) if record.is_done() && record.failure().is_none() => Ok(()),
             Some(record) => stream.submit(Work::WaitRecord(record, limit)),
         }
     }
@@ -219,7 +236,7 @@ impl Event {
         let streams: Vec<_> = record.stream().into_iter().collect();
         let deadline = limit.map(|limit| std::time::Instant::now() + limit);
         if drive_until(&streams, deadline, || record.is_done()) {
-            return Ok(());
+            return record.failure().map_or(Ok(()), |failure| Err(failure.tell()));
         }
         let text = format!("Event synchronize timeout: {:?} passed.", limit.unwrap_or_default());
         Err(NpuError::new(code::RT_EVENT_SYNC_TIMEOUT, "EE1002", text))

@@ -28,7 +28,7 @@ pub fn allocate(size: usize) -> NpuResult<NonNull<u8>> {
         let text = format!("Failed to allocate {size} bytes of host memory via aclrtMallocHost.");
         NpuError::new(code::RT_MEMORY_ALLOCATION, "EE1013", text)
     };
-    let available = usize::try_from(hccl_os::host::memory().available).unwrap_or(usize::MAX);
+    let available = usize::try_from(crate::arena::host_available()).unwrap_or(usize::MAX);
     if size > available {
         return Err(full());
     }

@@ -10,6 +10,7 @@ pub mod context;
 pub mod copy;
 pub mod error;
 pub mod event;
+pub mod health;
 pub mod host_call;
 pub mod host_memory;
 pub mod log;

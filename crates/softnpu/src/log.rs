@@ -62,6 +62,8 @@ struct Settings {
     files_max: usize,
 }
 
+/// Longest wait for another thread that writes a line.
+const LOCK_MAX: std::time::Duration = std::time::Duration::from_millis(500);
 /// Bytes of a file before the next one is begun.
 const FILE_BYTES: u64 = 20 << 20;
 
@@ -139,7 +141,10 @@ pub fn write(level: Level, module: &str, file: &str, line: u32, function: &str, 
     static DEBUG: Mutex<Option<LogFile>> = Mutex::new(None);
     static RUN: Mutex<Option<LogFile>> = Mutex::new(None);
     let (slot, folder) = if level == Level::Event { (&RUN, "run") } else { (&DEBUG, "debug") };
-    LogFile::append(&mut slot.lock(), settings, folder, text.as_bytes());
+    // In a forked child the lock may be held by a thread that is not there.
+    if let Some(mut slot) = slot.try_lock_for(LOCK_MAX) {
+        LogFile::append(&mut slot, settings, folder, text.as_bytes());
+    }
 }
 
 /// Writes a line of the runtime's own, with the place it comes from.

@@ -101,7 +101,8 @@ pub fn push(message: Message) {
     };
     match *MODE.lock() {
         Mode::Process => add(&mut PROCESS.lock()),
-        Mode::Thread => THREAD.with_borrow_mut(add),
+        // A thread that is ending reads no messages any more.
+        Mode::Thread => drop(THREAD.try_with(|queue| add(&mut queue.borrow_mut()))),
     }
 }
 
@@ -115,7 +116,9 @@ pub fn push_error(function: &str, error: &NpuError) {
 pub fn take() -> Option<String> {
     let messages: Vec<Message> = match *MODE.lock() {
         Mode::Process => PROCESS.lock().drain(..).collect(),
-        Mode::Thread => THREAD.with_borrow_mut(|queue| queue.drain(..).collect()),
+        Mode::Thread => {
+            THREAD.try_with(|queue| queue.borrow_mut().drain(..).collect()).unwrap_or_default()
+        }
     };
     if messages.is_empty() {
         return None;
@@ -129,10 +132,11 @@ pub fn take() -> Option<String> {
 
 /// Runs `body` and takes the messages that it leaves on this thread.
 pub fn capture<T>(body: impl FnOnce() -> T) -> (T, Vec<Message>) {
-    let outer = THREAD.with_borrow_mut(std::mem::take);
+    let swap =
+        |queue: VecDeque<Message>| THREAD.try_with(|own| own.replace(queue)).unwrap_or_default();
+    let outer = swap(VecDeque::new());
     let result = body();
-    let messages = THREAD.with_borrow_mut(|queue| std::mem::replace(queue, outer));
-    (result, messages.into())
+    (result, swap(outer).into())
 }
 
 /// Stores the calling thread's last error. Only codes of the inner layer count.

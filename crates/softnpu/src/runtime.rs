@@ -10,6 +10,7 @@ use crate::arena::{Arena, Block};
 use crate::config::Config;
 use crate::context::{Context, StreamIds, set_current};
 use crate::error::{NpuError, NpuResult, code};
+use crate::health::softnpuPendingTasks;
 use crate::stream::Stream;
 
 /// The software NPU in this process.
@@ -186,6 +187,9 @@ impl Runtime {
         let device = self.device_of(user)?;
         {
             let mut state = device.state.lock();
+            if state.retained == 0 && force {
+                return Ok(false);
+            }
             if state.retained == 0 {
                 let text = format!("Device {user} is not set in this process: one reset too many.");
                 return Err(NpuError::new(code::RT_CONTEXT_RELEASE_ERROR, "EE1001", text));
@@ -209,8 +213,9 @@ impl Runtime {
             context.destroy();
         }
         state.primary = None;
-        if let Some(arena) = state.arena.take() {
-            self.arenas.write().retain(|(_, other)| !Arc::ptr_eq(other, &arena));
+        // The memory keeps its place, since peers and tasks of theirs may still look at it.
+        if let Some(arena) = &state.arena {
+            arena.reset();
         }
         device.peers.lock().clear();
         Ok(true)
@@ -226,6 +231,9 @@ impl Runtime {
             return Ok(arena.clone());
         }
         self.used_in.store(hccl_os::fork::generation(), Ordering::Release);
+        // Whoever asks in a forked child whether there is anything to wait for must come to us,
+        // and be refused.
+        hccl_os::fork::mark_children(&softnpuPendingTasks, 1 << 62);
         let arena = Arc::new(Arena::new(device.host, self.config.memory)?);
         self.arenas.write().push((device.user, arena.clone()));
         Ok(state.arena.insert(arena).clone())

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use crate::context::Context;
 use crate::error::{NpuError, NpuResult, code};
+use crate::health::{Health, Untold, softnpuPendingTasks};
 use crate::task::{Blocker, Failure, Step, Work};
 
 /// Rings when anything inside this process changes that a stream may wait for.
@@ -22,12 +23,8 @@ pub(crate) static ACTIVITY: Bell = Bell::new();
 /// Rings when a task is queued; the background thread listens.
 pub(crate) static SUBMITTED: Bell = Bell::new();
 
-/// Tasks that are queued and not over, in the whole process. Part of the C interface: libraries
-/// read it to see that there is nothing to wait for.
-#[allow(non_upper_case_globals, reason = "the name is the symbol of the C interface")]
-// SAFETY: the name is this project's own; nothing else in a process defines it.
-#[unsafe(no_mangle)]
-pub static softnpuPendingTasks: AtomicU64 = AtomicU64::new(0);
+/// Tasks that are queued and not over, in the whole process.
+pub(crate) static PENDING: AtomicU64 = AtomicU64::new(0);
 
 /// Tasks that one drive runs before it lets others have the stream.
 const BATCH: usize = 64;
@@ -49,7 +46,8 @@ pub struct Stream {
     completed: AtomicU64,
     /// Rings when a task is over.
     done: Bell,
-    failure: Mutex<Option<Failure>>,
+    failure: Untold,
+    health: Arc<Health>,
     /// Set while queued tasks are to be thrown away.
     dropping: AtomicBool,
     dead: AtomicBool,
@@ -82,25 +80,20 @@ pub(crate) enum Drive {
 }
 
 impl Stream {
-    pub(crate) fn new(
-        context: Weak<Context>,
-        device: u32,
-        id: u32,
-        priority: u32,
-        flags: u32,
-    ) -> Arc<Self> {
+    pub(crate) fn new(context: &Arc<Context>, id: u32, priority: u32, flags: u32) -> Arc<Self> {
         let stream = Arc::new(Self {
             id,
             priority,
             flags,
-            context,
-            device,
+            context: Arc::downgrade(context),
+            device: context.device(),
             queue: Mutex::default(),
             head: Mutex::default(),
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             done: Bell::new(),
-            failure: Mutex::default(),
+            failure: Untold::default(),
+            health: context.health().clone(),
             dropping: AtomicBool::new(false),
             dead: AtomicBool::new(false),
             drivers: AtomicU32::new(0),
@@ -159,9 +152,17 @@ impl Stream {
     /// With the code of an earlier failure when the context stops on failures, 107022 when the
     /// device's tasks were aborted.
     pub fn submit(self: &Arc<Self>, work: Work) -> NpuResult<()> {
-        self.check_accepts()?;
+        if let Some(failure) = self.health.cause() {
+            return Err(failure.tell());
+        }
         {
             let mut queue = self.queue.lock();
+            // Looked at under the lock under which it is set: what is queued is either run or
+            // thrown away by whoever destroys the stream.
+            if self.is_dead() {
+                return Err(NpuError::handle("stream", Arc::as_ptr(self).cast()));
+            }
+            PENDING.fetch_add(1, Ordering::AcqRel);
             softnpuPendingTasks.fetch_add(1, Ordering::AcqRel);
             self.submitted.fetch_add(1, Ordering::AcqRel);
             queue.push_back(work);
@@ -169,17 +170,6 @@ impl Stream {
         crate::background::start();
         SUBMITTED.ring();
         Ok(())
-    }
-
-    /// Whether the stream takes work.
-    ///
-    /// # Errors
-    /// As [`Self::submit`].
-    fn check_accepts(self: &Arc<Self>) -> NpuResult<()> {
-        if self.is_dead() {
-            return Err(NpuError::handle("stream", Arc::as_ptr(self).cast()));
-        }
-        self.context().and_then(|context| context.refusal()).map_or(Ok(()), Err)
     }
 
     /// Whether all that was queued is over.
@@ -201,22 +191,25 @@ impl Stream {
         self.take_failure()
     }
 
-    /// The failure of a task since the last wait, if there was one.
+    /// The failure of a task since the last wait, if there was one, or the one that stopped all
+    /// streams of the context.
     ///
     /// # Errors
     /// With that failure; its messages are put on the calling thread.
     pub fn take_failure(&self) -> NpuResult<()> {
-        let Some(failure) = self.failure.lock().take() else {
-            return Ok(());
-        };
-        failure.messages.into_iter().for_each(crate::messages::push);
-        Err(failure.error)
+        let own = self.failure.take();
+        own.or_else(|| self.health.cause()).map_or(Ok(()), |failure| Err(failure.tell()))
     }
 
     /// Stops the running task, throws the queued ones away, and releases waiters with `code`.
     pub fn abort(&self, code: i32) {
         let text = "The stream was aborted; tasks that were queued did not run.";
-        *self.failure.lock() = Some(NpuError::new(code, "EE9999", text).into());
+        self.failure.replace(NpuError::new(code, "EE9999", text).into());
+        self.throw_away();
+    }
+
+    /// Stops the running task and throws the queued ones away.
+    fn throw_away(&self) {
         self.dropping.store(true, Ordering::Release);
         ACTIVITY.ring();
         // Whoever drives now sees the flag after the step; otherwise it is ours to do.
@@ -231,16 +224,24 @@ impl Stream {
 
     /// Marks the stream as destroyed and throws away what is queued.
     pub fn destroy(&self) {
-        self.abort(code::RT_STREAM_ABORT);
-        self.dead.store(true, Ordering::Release);
+        {
+            let _queue = self.queue.lock();
+            self.dead.store(true, Ordering::Release);
+        }
+        self.throw_away();
+        self.failure.take();
     }
 
     fn drop_all(&self, head: &mut Option<Work>) {
         let mut dropped: Vec<Work> = head.take().into_iter().collect();
         dropped.extend(self.queue.lock().drain(..));
+        let failure = self.failure.peek().or_else(|| self.health.cause()).unwrap_or_else(|| {
+            let text = "The stream was destroyed; tasks that were queued did not run.";
+            NpuError::new(code::RT_STREAM_ABORT, "EE9999", text).into()
+        });
         let count = dropped.len() as u64;
         for work in &mut dropped {
-            work.cancel();
+            work.cancel(&failure);
         }
         drop(dropped);
         self.dropping.store(false, Ordering::Release);
@@ -250,6 +251,7 @@ impl Stream {
     fn complete(&self, tasks: u64) {
         // SYNC(task-done): pairs with the acquire loads of waiters; what the task wrote is theirs.
         self.completed.fetch_add(tasks, Ordering::AcqRel);
+        PENDING.fetch_sub(tasks, Ordering::AcqRel);
         softnpuPendingTasks.fetch_sub(tasks, Ordering::AcqRel);
         self.done.ring();
     }
@@ -265,7 +267,7 @@ impl Stream {
         self.drives.fetch_add(1, Ordering::Relaxed);
         let mut progressed = false;
         for _ in 0..BATCH {
-            if self.dropping.load(Ordering::Acquire) {
+            if self.dropping.load(Ordering::Acquire) || self.health.cause().is_some() {
                 self.drop_all(&mut head);
                 return Drive::Progress;
             }
@@ -275,6 +277,12 @@ impl Stream {
             let Some(work) = head.as_mut() else {
                 return if progressed { Drive::Progress } else { Drive::Idle };
             };
+            if let Work::Record(record) = work
+                && let Some(failure) = self.failure.peek()
+            {
+                // Whoever waits for this place counts on work that failed.
+                record.fail(failure);
+            }
             match work.step(arm) {
                 Step::Blocked(_) if progressed => return Drive::Progress,
                 Step::Blocked(blocker) => return Drive::Blocked(blocker),
@@ -285,7 +293,7 @@ impl Stream {
                     self.complete(1);
                 }
                 Step::Failed(failure) => {
-                    work.cancel();
+                    work.cancel(&failure);
                     *head = None;
                     self.fail(failure, &mut head);
                     self.complete(1);
@@ -298,10 +306,12 @@ impl Stream {
 
     fn fail(&self, failure: Failure, head: &mut Option<Work>) {
         crate::log!(Error, "stream", "stream {}: {}", self.id, failure.error);
-        let stops = self.context().is_some_and(|context| context.note_failure(&failure.error));
-        self.failure.lock().get_or_insert(failure);
+        let stops = self.health.note(&failure);
+        self.failure.keep(failure);
         if stops {
             self.drop_all(head);
+            // The context's other streams stop as soon as somebody drives them.
+            ACTIVITY.ring();
         }
     }
 
@@ -406,6 +416,14 @@ pub(crate) fn drive_until(
             continue;
         }
         sleep(streams, deadline, &done);
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // Tasks that nobody can run any more.
+        let mut head = self.head.lock().take();
+        self.drop_all(&mut head);
     }
 }
 

@@ -128,6 +128,14 @@ pub struct Failure {
     pub messages: Vec<Message>,
 }
 
+impl Failure {
+    /// Tells the calling thread: its messages get what the task left.
+    pub fn tell(self) -> NpuError {
+        self.messages.into_iter().for_each(crate::messages::push);
+        self.error
+    }
+}
+
 impl From<NpuError> for Failure {
     fn from(error: NpuError) -> Self {
         Self { error, messages: Vec::new() }
@@ -171,7 +179,7 @@ impl Work {
             }
             Self::WaitRecord(record, limit) => {
                 if record.is_done() {
-                    return Step::Done;
+                    return record.failure().map_or(Step::Done, Step::Failed);
                 }
                 late(*limit).unwrap_or_else(|| {
                     Step::Blocked(Blocker { stream: record.stream(), ..Blocker::default() })
@@ -220,10 +228,10 @@ impl Work {
         }
     }
 
-    /// Lets go of those who wait for a task that will not run.
-    pub fn cancel(&mut self) {
+    /// Lets go of those who wait for a task that will not run, and tells them why.
+    pub fn cancel(&mut self, failure: &Failure) {
         match self {
-            Self::Record(record) => record.complete(),
+            Self::Record(record) => record.fail(failure.clone()),
             Self::Host(call) => call.cancel(),
             _ => {}
         }

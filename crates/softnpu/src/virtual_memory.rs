@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use hccl_os::sync::{AtomicU32, Ordering};
 use parking_lot::Mutex;
 use rustix::mm::{MapFlags, ProtFlags};
 
@@ -23,7 +22,6 @@ pub struct Physical {
     arena: Arc<Arena>,
     block: Block,
     epoch: u64,
-    mappings: AtomicU32,
 }
 
 impl Physical {
@@ -37,7 +35,7 @@ impl Physical {
         }
         let epoch = arena.epoch();
         let block = arena.allocate(size, 0, Pages::Huge)?;
-        Ok(Self { device, arena, block, epoch, mappings: AtomicU32::new(0) })
+        Ok(Self { device, arena, block, epoch })
     }
 
     /// User id of the device.
@@ -167,7 +165,6 @@ pub fn map(address: *mut u8, size: usize, physical: &Arc<Physical>) -> NpuResult
         let text = format!("Mapping {given} failed: {errno}.");
         return Err(NpuError::new(code::RT_MEMORY_ALLOCATION, "EL0004", text));
     }
-    physical.mappings.fetch_add(1, Ordering::AcqRel);
     piece.mappings.insert(start, physical.clone());
     Ok(())
 }
@@ -194,7 +191,6 @@ pub fn unmap(address: *mut u8) -> NpuResult<()> {
             nothing_there() | MapFlags::FIXED,
         )
     };
-    physical.mappings.fetch_sub(1, Ordering::AcqRel);
     Ok(())
 }
 
