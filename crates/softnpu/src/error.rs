@@ -58,6 +58,9 @@ pub struct NpuError {
 pub type NpuResult<T> = Result<T, NpuError>;
 
 impl NpuError {
+    /// Identifier of an error whose message was kept already.
+    pub const TOLD: &'static str = "";
+
     /// An error with its catalogue number.
     pub fn new(code: i32, id: &'static str, message: impl Into<String>) -> Self {
         Self { code, id, message: message.into() }

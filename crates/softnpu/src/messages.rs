@@ -108,6 +108,9 @@ pub fn push(message: Message) {
 
 /// Keeps what a failed call says.
 pub fn push_error(function: &str, error: &NpuError) {
+    if error.id == NpuError::TOLD {
+        return;
+    }
     let text = format!("{function} failed: {error}");
     push(Message::new(error.id, title(error.id), &text, "", ""));
 }

@@ -131,8 +131,10 @@ pub struct Failure {
 impl Failure {
     /// Tells the calling thread: its messages get what the task left.
     pub fn tell(self) -> NpuError {
+        // Where the task said what happened, the bare code need not be said again.
+        let id = if self.messages.is_empty() { self.error.id } else { NpuError::TOLD };
         self.messages.into_iter().for_each(crate::messages::push);
-        self.error
+        NpuError { id, ..self.error }
     }
 }
 
