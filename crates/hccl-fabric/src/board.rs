@@ -4,7 +4,7 @@
 //! ```text
 //! 0     magic u64, version u32, ranks u32, nonce 16
 //! 64    faults u32 (changed by whoever finds one), culprit u32, reason u32
-//! 256   rank 0: +0   progress u64 (sequence << 8 | level), state u32, reason u32   [owner writes]
+//! 256   rank 0: +0   progress u64 (sequence << 24 | level), state u32, reason u32   [owner writes]
 //!               +128 waiters u32                                           [waiters write]
 //!               +192 mail u64, its waiters u32                              [everybody writes]
 //!               +256 call of even sequence numbers, 16 words               [owner writes]
@@ -22,12 +22,16 @@ use hccl_os::wait::{Scope, wake_all};
 use hccl_os::{OsError, OsResult};
 
 const MAGIC: u64 = 0x4452_414f_4243_4348;
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = 256;
 const RANK: usize = 512;
 const CHANNEL: usize = crate::channel::BYTES;
 const CALL_WORDS: usize = 16;
 const SIGNATURE_WORDS: usize = SIGNATURE_BYTES / 8;
+
+/// Bits of a progress word that hold the level; the others hold the sequence number. A ring of a
+/// million ranks raises its level two million times a call; 2^40 calls are a century of them.
+const LEVEL_BITS: u32 = 24;
 
 /// Bytes by which ranks compare what they called.
 pub const SIGNATURE_BYTES: usize = 32;
@@ -203,11 +207,11 @@ impl Board {
     }
 
     /// Raises a rank's progress and wakes whoever sleeps on it.
-    pub(crate) fn signal(&self, rank: u32, sequence: u64, level: u8) {
+    pub(crate) fn signal(&self, rank: u32, sequence: u64, level: u32) {
         let word = self.progress(rank);
         // SYNC(progress): pairs with the acquire load in `reached`: what this rank did before is
         // visible to whoever sees the level.
-        word.store(sequence << 8 | u64::from(level), Ordering::Release);
+        word.store(progress(sequence, level), Ordering::Release);
         // SYNC(sleepers): the fence stands between our store and our look at the waiters, as the
         // fence in `announce` stands between a waiter's mark and its look at the word.
         fence(Ordering::SeqCst);
@@ -217,15 +221,15 @@ impl Board {
     }
 
     /// Whether a rank has come as far.
-    pub(crate) fn reached(&self, rank: u32, sequence: u64, level: u8) -> bool {
+    pub(crate) fn reached(&self, rank: u32, sequence: u64, level: u32) -> bool {
         // SYNC(progress): pairs with the release store in `signal`.
-        self.progress(rank).load(Ordering::Acquire) >= sequence << 8 | u64::from(level)
+        self.progress(rank).load(Ordering::Acquire) >= progress(sequence, level)
     }
 
     /// A rank's progress: sequence number and level.
-    pub(crate) fn position(&self, rank: u32) -> (u64, u8) {
+    pub(crate) fn position(&self, rank: u32) -> (u64, u32) {
         let word = self.progress(rank).load(Ordering::Acquire);
-        (word >> 8, word as u8)
+        (word >> LEVEL_BITS, word as u32 & ((1 << LEVEL_BITS) - 1))
     }
 
     /// What became of a rank, and why.
@@ -263,6 +267,12 @@ impl Board {
     }
 }
 
+/// The progress word of a call and a level in it.
+fn progress(sequence: u64, level: u32) -> u64 {
+    debug_assert!(level < 1 << LEVEL_BITS, "plans with higher levels are refused");
+    sequence << LEVEL_BITS | u64::from(level)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,7 +301,7 @@ mod tests {
         assert_eq!(board.read_call(2, 11), None);
         assert!(!board.reached(2, 9, 1));
         board.signal(2, 9, 1);
-        assert!(board.reached(2, 9, 1) && board.reached(2, 8, 200) && !board.reached(2, 9, 2));
+        assert!(board.reached(2, 9, 1) && board.reached(2, 8, 200_000) && !board.reached(2, 9, 2));
         assert_eq!(board.position(2), (9, 1));
     }
 

@@ -85,11 +85,11 @@ pub trait Fabric: Send + Sync {
     /// A peer's call, once its progress has reached it.
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call>;
     /// Raises the own progress.
-    fn signal(&self, sequence: u64, level: u8);
+    fn signal(&self, sequence: u64, level: u32);
     /// Whether a peer has come as far; what it did before is visible then.
-    fn reached(&self, peer: u32, sequence: u64, level: u8) -> bool;
+    fn reached(&self, peer: u32, sequence: u64, level: u32) -> bool;
     /// Where a peer is: sequence number and level.
-    fn position(&self, peer: u32) -> (u64, u8);
+    fn position(&self, peer: u32) -> (u64, u32);
     /// Gives a peer a message. The one before on this way must have been taken.
     fn post(&self, to: u32, number: u64, message: &Message);
     /// The message of a number from a peer, once it is there.

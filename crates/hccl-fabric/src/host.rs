@@ -83,15 +83,15 @@ impl Fabric for HostFabric {
         self.board.read_call(peer, sequence)
     }
 
-    fn signal(&self, sequence: u64, level: u8) {
+    fn signal(&self, sequence: u64, level: u32) {
         self.board.signal(self.rank, sequence, level);
     }
 
-    fn reached(&self, peer: u32, sequence: u64, level: u8) -> bool {
+    fn reached(&self, peer: u32, sequence: u64, level: u32) -> bool {
         self.board.reached(peer, sequence, level)
     }
 
-    fn position(&self, peer: u32) -> (u64, u8) {
+    fn position(&self, peer: u32) -> (u64, u32) {
         self.board.position(peer)
     }
 

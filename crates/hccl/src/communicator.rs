@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use crate::call::Request;
 use crate::error::{Context, Error};
 use crate::operation::Operation;
+use crate::runnable::{RUNNABLE, runnable};
 use crate::transfer::{Transfer, Transfers};
 
 /// What a communicator is told at creation.
@@ -88,7 +89,7 @@ impl Communicator {
             return Err(error.clone());
         }
         request.check(self.ranks(), self.rank())?;
-        let plan = inner.plan(request.operator, request.root);
+        let plan = inner.plan(request.operator, request.root)?;
         let sequence = inner.issued.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Operation::new(inner.clone(), request, plan, sequence))
     }
@@ -132,14 +133,26 @@ impl Communicator {
 
 impl Inner {
     /// Plans are made once for each operator and root.
-    fn plan(&self, operator: Operator, root: u32) -> Arc<Plan> {
+    fn plan(&self, operator: Operator, root: u32) -> Result<Arc<Plan>, Error> {
+        let invalid = |what, given: String, allowed: &str| {
+            Err(Error::Invalid { what, given, allowed: allowed.into() })
+        };
+        if operator.has_extents() {
+            let allowed = "an operator with one count for all ranks";
+            return invalid("operator", operator.to_string(), allowed);
+        }
         let root = if operator.is_rooted() { root } else { 0 };
         let (ranks, rank) = (self.fabric.ranks(), self.fabric.rank());
         let mut plans = self.plans.lock();
-        plans
-            .entry((operator, root))
-            .or_insert_with(|| Arc::new(mesh(operator, ranks, rank, root)))
-            .clone()
+        if let Some(plan) = plans.get(&(operator, root)) {
+            return Ok(plan.clone());
+        }
+        let plan = Arc::new(mesh(operator, ranks, rank, root));
+        if let Err(why) = runnable(&plan) {
+            return invalid("plan", format!("{} with {why}", plan.algorithm), RUNNABLE);
+        }
+        plans.insert((operator, root), plan.clone());
+        Ok(plan)
     }
 
     pub(crate) fn context(&self, operation: String) -> Context {

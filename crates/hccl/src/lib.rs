@@ -9,6 +9,7 @@ mod call;
 mod communicator;
 mod error;
 mod operation;
+mod runnable;
 mod transfer;
 
 pub use call::{Piece, Request};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hccl_fabric::{Call, Line, reason};
 use hccl_kernels::{Reducer, copy};
 use hccl_os::wait::{Backoff, SLEEP_MAX, Watch, sleep_on};
-use hccl_plan::{Block, Buffer, Part, Peers, Plan, Step};
+use hccl_plan::{Buffer, Peers, Place, Plan, Span, Step};
 
 use crate::call::{Request, describe};
 use crate::communicator::Inner;
@@ -60,7 +60,7 @@ pub struct Operation {
     /// Next step, and elements of it that are done.
     step: usize,
     done: u64,
-    level: u8,
+    level: u32,
     /// First peer that was not seen at the level of the current wait.
     next_peer: u32,
     /// Peer that was told that somebody sleeps for it.
@@ -152,8 +152,8 @@ impl Operation {
         let plan = self.plan.clone();
         while let Some(step) = plan.steps.get(self.step) {
             match step {
-                Step::Signal => {
-                    self.level += 1;
+                Step::Signal { level } => {
+                    self.level = *level;
                     self.inner.fabric.signal(self.sequence, self.level);
                 }
                 Step::Wait { peers, level } => {
@@ -165,17 +165,17 @@ impl Operation {
                         self.meet()?;
                     }
                 }
-                Step::Reduce { part, sources, targets } => {
-                    if self.reduce(*part, sources, targets) {
+                Step::Reduce { span, sources, targets } => {
+                    if self.reduce(*span, sources, targets) {
                         return Ok(Polled::Progress);
                     }
                 }
-                Step::Copy { part, source, target } => {
-                    if self.copy(*part, *source, *target) {
+                Step::Copy { span, source, target } => {
+                    if self.copy(*span, *source, *target) {
                         return Ok(Polled::Progress);
                     }
                 }
-                _ => unreachable!("this version of the engine runs this version of plans"),
+                _ => unreachable!("a plan with other steps is not `runnable`"),
             }
             self.step += 1;
             self.done = 0;
@@ -186,7 +186,12 @@ impl Operation {
     }
 
     /// `None` when the peers have come as far; else what to wait for.
-    fn await_peers(&mut self, peers: Peers, level: u8, arm: bool) -> Result<Option<Polled>, Error> {
+    fn await_peers(
+        &mut self,
+        peers: Peers,
+        level: u32,
+        arm: bool,
+    ) -> Result<Option<Polled>, Error> {
         let ranks = self.inner.fabric.ranks();
         let (first, end) = match peers {
             Peers::All => (self.next_peer, ranks),
@@ -229,13 +234,13 @@ impl Operation {
     }
 
     /// First of the peers from `from` on that has not come as far.
-    fn behind(&self, from: u32, end: u32, level: u8) -> Option<u32> {
+    fn behind(&self, from: u32, end: u32, level: u32) -> Option<u32> {
         (from..end).find(|&peer| !self.inner.fabric.reached(peer, self.sequence, level))
     }
 
     /// Fails if a rank that is still needed is gone. A rank that went after it did its part is
     /// none of our business.
-    fn look_for_faults(&self, level: u8, end: u32) -> Result<(), Error> {
+    fn look_for_faults(&self, level: u32, end: u32) -> Result<(), Error> {
         use hccl_fabric::Fault::{Dead, Failed};
         let fabric = &*self.inner.fabric;
         let late = |peer: &u32| !fabric.reached(*peer, self.sequence, level);
@@ -267,7 +272,7 @@ impl Operation {
     }
 
     /// Ranks that are late and of which nothing is known that would explain it.
-    fn lagging(&self, level: u8, end: u32) -> Vec<Lag> {
+    fn lagging(&self, level: u32, end: u32) -> Vec<Lag> {
         let fabric = &*self.inner.fabric;
         (self.next_peer..end)
             .filter(|&peer| !fabric.reached(peer, self.sequence, level))
@@ -284,12 +289,12 @@ impl Operation {
         self.inner.context(format!("{} number {}", self.request.operator, self.sequence))
     }
 
-    fn timed_out(&self, waited: Duration, lagging: Vec<Lag>, level: u8) -> Error {
+    fn timed_out(&self, waited: Duration, lagging: Vec<Lag>, level: u32) -> Error {
         let context = self.context();
         Error::TimedOut { context, waited, lagging, finishing: level > 1 }
     }
 
-    fn look_at_clock(&mut self, level: u8, end: u32) -> Result<(), Error> {
+    fn look_at_clock(&mut self, level: u32, end: u32) -> Result<(), Error> {
         let now = Instant::now();
         if now.duration_since(self.probed) >= PROBE_INTERVAL {
             self.probed = now;
@@ -342,36 +347,36 @@ impl Operation {
         Ok(())
     }
 
-    /// Address of an element of a block.
-    fn address(&self, block: Block, element: u64) -> *mut u8 {
-        let buffers = &self.buffers[block.rank as usize];
-        let base = match block.buffer {
+    /// Address of an element from a place on.
+    fn address(&self, place: Place, element: u64) -> *mut u8 {
+        let buffers = &self.buffers[place.rank as usize];
+        let base = match place.buffer {
             Buffer::Input => buffers.input,
             _ => buffers.output,
         };
         let size = self.request.data_type.size() as u64;
-        let offset = (u64::from(block.index) * self.request.count + element) * size;
+        let offset = (place.at * self.request.count + element) * size;
         base.wrapping_add(offset as usize)
     }
 
     /// The next elements of a step, at most a chunk; `None` when the step is done.
-    fn chunk(&self, part: Part) -> Option<(u64, u64)> {
+    fn chunk(&self, span: Span) -> Option<(u64, u64)> {
         let size = self.request.data_type.size() as u64;
-        let range = part.range(self.request.count, (GRANULE_BYTES / size).max(1));
+        let range = span.range(self.request.count, (GRANULE_BYTES / size).max(1));
         let start = range.start + self.done;
         let len = range.end.saturating_sub(start).min(CHUNK_BYTES / size);
         (len > 0).then_some((start, len))
     }
 
     /// Combines the next chunk. True if more is left.
-    fn reduce(&mut self, part: Part, sources: &[Block], targets: &[Block]) -> bool {
-        let Some((start, len)) = self.chunk(part) else {
+    fn reduce(&mut self, span: Span, sources: &[Place], targets: &[Place]) -> bool {
+        let Some((start, len)) = self.chunk(span) else {
             return false;
         };
         let mut from = std::mem::take(&mut self.sources);
         let mut to = std::mem::take(&mut self.targets);
-        from.extend(sources.iter().map(|block| self.address(*block, start).cast_const()));
-        to.extend(targets.iter().map(|block| self.address(*block, start)));
+        from.extend(sources.iter().map(|place| self.address(*place, start).cast_const()));
+        to.extend(targets.iter().map(|place| self.address(*place, start)));
         let reducer = self.reducer.expect("a request without a reduction was refused");
         // SAFETY: every address was found by `meet`: mapped memory of that rank, aligned for the
         // type, as long as the operator needs. By the plan no other rank touches these elements
@@ -382,12 +387,12 @@ impl Operation {
         to.clear();
         (self.sources, self.targets) = (from, to);
         self.done += len;
-        self.chunk(part).is_some()
+        self.chunk(span).is_some()
     }
 
     /// Copies the next chunk. True if more is left.
-    fn copy(&mut self, part: Part, source: Block, target: Block) -> bool {
-        let Some((start, len)) = self.chunk(part) else {
+    fn copy(&mut self, span: Span, source: Place, target: Place) -> bool {
+        let Some((start, len)) = self.chunk(span) else {
             return false;
         };
         let bytes = len as usize * self.request.data_type.size();
@@ -395,7 +400,7 @@ impl Operation {
         // SAFETY: as in `reduce`.
         unsafe { copy(to, from.cast_const(), bytes) };
         self.done += len;
-        self.chunk(part).is_some()
+        self.chunk(span).is_some()
     }
 }
 

@@ -1,0 +1,347 @@
+//! Tiers: a walk inside each group, one between groups, one between groups of groups. A single
+//! tier is the plain algorithm.
+//!
+//! Ranks are numbered with the innermost place changing fastest. "Between" groups means among the
+//! ranks that have the same place in their groups. Orders (section 4 of the catalogue):
+//! AllReduce reduces inside out and gathers outside in, each tier working on its own share of the
+//! tier before; AllGather goes inside out and ReduceScatter and Scatter outside in, so that what
+//! goes between groups is contiguous; Broadcast scatters inside the root's group first; Reduce
+//! gathers there last. AlltoAll corrects one coordinate of the place of each block a tier.
+
+use std::sync::Arc;
+
+use crate::extents::{Extent, Extents};
+use crate::operator::Operator;
+use crate::plan::Span;
+
+use super::builder::{Builder, input, output, scratch};
+use super::phase::{Lane, Member, Rounds, all_gather, gather, reduce_scatter, scatter};
+use super::store::{Grid, Store};
+use super::walk::Walk;
+use super::{Flat, Why};
+
+/// One tier seen from a rank.
+#[derive(Clone, Copy)]
+struct Tier {
+    size: u32,
+    flat: Flat,
+    /// Ranks of one member: the product of the sizes further in.
+    width: u32,
+    /// Own place.
+    place: u32,
+}
+
+impl Flat {
+    pub(super) fn walk(self) -> Walk {
+        match self {
+            Self::Mesh => Walk::Mesh,
+            Self::Ring | Self::DoubleRing => Walk::Ring,
+            Self::Rhd => Walk::Halving,
+            Self::Nhr => Walk::Nhr,
+            Self::Nb => Walk::Nb,
+        }
+    }
+}
+
+impl Tier {
+    fn rounds(&self) -> u32 {
+        self.flat.walk().rounds(self.size)
+    }
+
+    /// The member of this tier that holds a rank.
+    fn place_of(&self, rank: u32) -> u32 {
+        rank / self.width % self.size
+    }
+
+    /// The rank of the own group of this tier that leads to the root.
+    fn lead(&self, rank: u32, root: u32) -> u32 {
+        rank - self.place * self.width + self.place_of(root) * self.width
+    }
+}
+
+pub(super) fn tiers(b: &mut Builder<'_>, sizes: &[(u32, Flat)]) -> Result<(), Why> {
+    let tiers = shape(b, sizes)?;
+    let task = b.task;
+    let store = Store { operator: task.operator, root: task.root };
+    b.scratch(store.scratch(b.rank, task.ranks, task.row()));
+    match task.operator {
+        Operator::AllReduce | Operator::Reduce | Operator::Broadcast => {
+            shared(b, store, &tiers);
+        }
+        Operator::AllGather | Operator::AllGatherV => {
+            let mut base = 1;
+            for tier in &tiers {
+                let at = Rounds { base, rounds: tier.rounds() };
+                all_gather(b, store, &row_lanes(b, tier, false), at, None);
+                base = at.end();
+            }
+            own_block(b);
+        }
+        Operator::ReduceScatter | Operator::ReduceScatterV => {
+            let mut base = 1;
+            let mut merged = false;
+            for tier in tiers.iter().rev() {
+                let at = Rounds { base, rounds: tier.rounds() };
+                reduce_scatter(b, store, &row_lanes(b, tier, merged), at);
+                merged |= tier.size > 1;
+                base = at.end();
+            }
+            if task.ranks == 1 {
+                own_block(b);
+            }
+        }
+        Operator::Scatter | Operator::Gather => rooted_row(b, store, &tiers),
+        Operator::AlltoAll => all_to_all(b, &tiers),
+        _ => return Err(Why::Operator),
+    }
+    Ok(())
+}
+
+fn shape(b: &Builder<'_>, sizes: &[(u32, Flat)]) -> Result<Vec<Tier>, Why> {
+    let mut width = 1u32;
+    let mut tiers = Vec::with_capacity(sizes.len());
+    for &(size, flat) in sizes {
+        if size == 0 || flat == Flat::Rhd && !size.is_power_of_two() {
+            return Err(Why::Shape(format!("{} does not run on {size} members", flat.name())));
+        }
+        tiers.push(Tier { size, flat, width, place: b.rank / width % size });
+        width = width.checked_mul(size).ok_or_else(|| Why::Shape("too many".into()))?;
+    }
+    if width != b.task.ranks {
+        return Err(Why::Shape(format!("the tiers hold {width}")));
+    }
+    // Half slices of double rings are the finest parts of a block; their number must fit.
+    let doubled = sizes.iter().filter(|(_, flat)| *flat == Flat::DoubleRing).count() as u32;
+    match 1u32.checked_shl(doubled).and_then(|halves| width.checked_mul(halves)) {
+        Some(_) => Ok(tiers),
+        None => Err(Why::Shape("too many parts".into())),
+    }
+}
+
+/// Operators on one block: cut ever finer on the way out, put together on the way back.
+fn shared(b: &mut Builder<'_>, store: Store, tiers: &[Tier]) {
+    let operator = store.operator;
+    let doubled = |tier: &&Tier| tier.flat == Flat::DoubleRing;
+    let of = b.task.ranks << tiers.iter().filter(doubled).count();
+    if b.task.ranks == 1 {
+        if operator != Operator::Broadcast {
+            b.copy(Span::WHOLE, input(b.rank, 0), output(b.rank, 0));
+        }
+        return;
+    }
+    let mut stack = Vec::with_capacity(tiers.len());
+    let (mut range, mut base, mut merged) = ((0, of), 1, false);
+    for (i, tier) in tiers.iter().enumerate() {
+        let (lanes, own) = part_lanes(b, tier, range, of, merged);
+        let at = Rounds { base, rounds: tier.rounds() };
+        // Whether this rank belongs to the group of the root in this tier.
+        let rooted = tiers[i + 1..].iter().all(|tier| tier.place == tier.place_of(store.root));
+        if operator != Operator::Broadcast {
+            reduce_scatter(b, store, &lanes, at);
+        } else if rooted {
+            scatter(b, store, &lanes, at, tier.lead(b.rank, store.root));
+        }
+        b.signal(at.end());
+        base = at.end();
+        merged |= tier.size > 1;
+        range = own;
+        stack.push((lanes, rooted));
+    }
+    for (tier, (lanes, rooted)) in tiers.iter().zip(stack).rev() {
+        let at = Rounds { base, rounds: tier.rounds() };
+        match operator {
+            Operator::Reduce => {
+                if rooted {
+                    gather(b, store, &lanes, at, tier.lead(b.rank, store.root));
+                }
+            }
+            Operator::Broadcast => {
+                let full = rooted.then(|| tier.lead(b.rank, store.root));
+                all_gather(b, store, &lanes, at, full);
+            }
+            _ => all_gather(b, store, &lanes, at, None),
+        }
+        b.signal(at.end());
+        base = at.end();
+    }
+}
+
+/// The lanes of a tier on a range of the parts of a block, and the own range after them.
+fn part_lanes(
+    b: &Builder<'_>,
+    tier: &Tier,
+    (first, len): (u32, u32),
+    of: u32,
+    merged: bool,
+) -> (Vec<Lane>, (u32, u32)) {
+    let (m, width) = (tier.size, len / tier.size);
+    let order: Vec<u32> = match tier.flat {
+        // Slices whose numbers agree in their low bits travel together; they lie together.
+        Flat::Nhr | Flat::Nb => {
+            let mut by_bits: Vec<u32> = (0..m).collect();
+            by_bits.sort_by_key(|i| i.reverse_bits());
+            let mut order = vec![0; m as usize];
+            for (position, i) in (0..).zip(by_bits) {
+                order[i as usize] = position;
+            }
+            order
+        }
+        _ => (0..m).collect(),
+    };
+    let slices: Vec<(u32, u32)> = order.iter().map(|i| (first + i * width, width)).collect();
+    let members = members(b, tier, merged);
+    let lane =
+        Lane { walk: tier.flat.walk(), members, me: tier.place, grid: Grid::Parts(of), slices };
+    let own = lane.slices[tier.place as usize];
+    match tier.flat {
+        Flat::Rhd if m > 1 => {
+            // Partners by the reversed number: the first, with whom half of all is exchanged, is
+            // the neighbour.
+            let bits = m.trailing_zeros();
+            let reversed = |i: u32| i.reverse_bits() >> (32 - bits);
+            let members = (0..m).map(|i| lane.members[reversed(i) as usize]).collect();
+            let me = reversed(tier.place);
+            let own = lane.slices[me as usize];
+            (vec![Lane { members, me, ..lane }], own)
+        }
+        Flat::DoubleRing => {
+            let half = width / 2;
+            let slices = |shift| move |&(first, _): &(u32, u32)| (first + shift, half);
+            let there = lane.slices.iter().map(slices(0)).collect();
+            let back = lane.slices.iter().map(slices(half)).collect();
+            (both(Lane { slices: there, ..lane.clone() }, Lane { slices: back, ..lane }), own)
+        }
+        _ => (vec![lane], own),
+    }
+}
+
+/// The lanes of a tier on rows of blocks: slice j is the row of what member j stands for.
+fn row_lanes(b: &Builder<'_>, tier: &Tier, merged: bool) -> Vec<Lane> {
+    let group = b.rank / (tier.width * tier.size) * (tier.width * tier.size);
+    let slices = (0..tier.size).map(|j| (group + j * tier.width, tier.width)).collect();
+    let rows: Option<Arc<[Extent]>> = match &b.task.extents {
+        Some(Extents::Rows(rows)) => Some(rows.as_slice().into()),
+        _ => None,
+    };
+    let lane = Lane {
+        walk: tier.flat.walk(),
+        members: members(b, tier, merged),
+        me: tier.place,
+        grid: rows.clone().map_or(Grid::Blocks, |rows| Grid::Rows(rows.clone(), rows)),
+        slices,
+    };
+    if tier.flat != Flat::DoubleRing {
+        return vec![lane];
+    }
+    let (there, back) = match rows {
+        None => (Grid::Columns(0, 1, 2), Grid::Columns(1, 1, 2)),
+        Some(rows) => {
+            let first = |row: &Extent| Extent { start: row.start, len: row.len / 2 };
+            let second = |row: &Extent| Extent {
+                start: row.start + row.len / 2,
+                len: row.len - row.len / 2,
+            };
+            let halves = |half: &dyn Fn(&Extent) -> Extent| {
+                Grid::Rows(rows.iter().map(half).collect(), rows.clone())
+            };
+            (halves(&first), halves(&second))
+        }
+    };
+    both(Lane { grid: there, ..lane.clone() }, Lane { grid: back, ..lane })
+}
+
+/// The second lane the other way round.
+fn both(there: Lane, mut back: Lane) -> Vec<Lane> {
+    back.members.reverse();
+    back.slices.reverse();
+    back.me = back.members.len() as u32 - 1 - back.me;
+    vec![there, back]
+}
+
+fn members(b: &Builder<'_>, tier: &Tier, merged: bool) -> Vec<Member> {
+    let first = b.rank - tier.place * tier.width;
+    (0..tier.size).map(|j| Member { rank: first + j * tier.width, merged }).collect()
+}
+
+/// Scatter outside in, gather inside out, along the ranks that lead to the root.
+fn rooted_row(b: &mut Builder<'_>, store: Store, tiers: &[Tier]) {
+    let mut base = 1;
+    let scatters = store.operator == Operator::Scatter;
+    let order: Vec<usize> =
+        if scatters { (0..tiers.len()).rev().collect() } else { (0..tiers.len()).collect() };
+    for i in order {
+        let tier = &tiers[i];
+        let at = Rounds { base, rounds: tier.rounds() };
+        if tiers[..i].iter().all(|inner| inner.place == inner.place_of(store.root)) {
+            let lanes = row_lanes(b, tier, false);
+            let lead = tier.lead(b.rank, store.root);
+            if scatters {
+                scatter(b, store, &lanes, at, lead);
+            } else {
+                gather(b, store, &lanes, at, lead);
+            }
+        }
+        b.signal(at.end());
+        base = at.end();
+    }
+    if b.rank == store.root {
+        own_block(b);
+    }
+}
+
+/// What a rank sends to itself. In place it is there.
+pub(super) fn own_block(b: &mut Builder<'_>) {
+    let rank = u64::from(b.rank);
+    let (span, from, to) = match (b.task.operator, &b.task.extents) {
+        (Operator::AllGatherV, Some(Extents::Rows(rows))) => {
+            let row = rows[b.rank as usize];
+            (Span::Exact { len: row.len }, 0, row.start)
+        }
+        (Operator::ReduceScatterV, Some(Extents::Rows(rows))) => {
+            let row = rows[b.rank as usize];
+            (Span::Exact { len: row.len }, row.start, 0)
+        }
+        (Operator::AllGather | Operator::Gather, _) => (Span::WHOLE, 0, rank),
+        (Operator::AlltoAll, _) => (Span::WHOLE, rank, rank),
+        _ => (Span::WHOLE, rank, 0),
+    };
+    if span.range(1, 1).end > 0 {
+        b.copy(span, input(b.rank, from), output(b.rank, to));
+    }
+}
+
+/// Before tier l a rank holds the blocks for its places in the tiers before, from all those that
+/// have its places from l on; where a block lies tells the places that are not fixed.
+fn all_to_all(b: &mut Builder<'_>, tiers: &[Tier]) {
+    let (rank, ranks) = (b.rank, b.task.ranks);
+    let real: Vec<&Tier> = tiers.iter().filter(|tier| tier.size > 1).collect();
+    if real.is_empty() {
+        own_block(b);
+        return;
+    }
+    let stages = real.len();
+    b.scratch(u64::from(ranks) * (stages as u64 - 1));
+    for (stage, tier) in real.into_iter().enumerate() {
+        let place = |rank, stage: usize, at: u32| match stage {
+            0 => input(rank, u64::from(at)),
+            n if n == stages => output(rank, u64::from(at)),
+            n => scratch(rank, u64::from(at) + u64::from(ranks) * (n as u64 - 1)),
+        };
+        let level = stage as u32 + 1;
+        let outer = tier.width * tier.size;
+        for k in 0..tier.size {
+            let member = (tier.place + k) % tier.size;
+            let peer = rank - tier.place * tier.width + member * tier.width;
+            b.wait(peer, level);
+            for e in 0..ranks / outer {
+                for a in 0..tier.width {
+                    let source = place(peer, stage, e * outer + tier.place * tier.width + a);
+                    let target = place(rank, stage + 1, e * outer + member * tier.width + a);
+                    b.copy(Span::WHOLE, source, target);
+                }
+            }
+            b.visitor(peer, level + 1);
+        }
+        b.signal(level + 1);
+    }
+}

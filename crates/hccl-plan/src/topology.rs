@@ -1,0 +1,268 @@
+//! Where the ranks are: devices in hosts, hosts in superpods, superpods in a cluster, and what the
+//! links of each tier can do.
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::generate::{Algorithm, Flat};
+
+/// A tier: what the members of one kind of group are connected by.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Devices of one host, each connected to each.
+    Mesh,
+    /// Hosts of one superpod.
+    Host,
+    /// Superpods of one cluster.
+    Superpod,
+    /// Clusters.
+    Cluster,
+}
+
+impl Tier {
+    /// All tiers, innermost first.
+    pub const ALL: [Self; 4] = [Self::Mesh, Self::Host, Self::Superpod, Self::Cluster];
+}
+
+/// What a link can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// From the beginning of a step to its first byte, nanoseconds.
+    pub latency_ns: u64,
+    /// Bytes a second in one direction.
+    pub bytes_per_s: u64,
+}
+
+/// Ranks in groups of groups. Ranks are numbered group after group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// For each tier, innermost first: how many members each of its groups has. Members of the
+    /// innermost are ranks, members of the next are groups of the one before.
+    pub groups: Vec<Vec<u32>>,
+    /// The links of each tier, where they are known; as many as tiers, or none.
+    #[serde(default)]
+    pub links: Vec<Link>,
+}
+
+/// Why a text is no topology.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no topology: {why}; examples are 8, 8x4, 8x4x2, 2+3+5, 8x4+8x3")]
+pub struct ParseError {
+    /// What was given.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+/// More ranks than anybody has.
+const RANKS_MAX: u64 = 1 << 24;
+
+impl Topology {
+    /// Groups of the same size, innermost first.
+    pub fn uniform(sizes: &[u32]) -> Self {
+        let mut groups = Vec::with_capacity(sizes.len());
+        let mut count: usize = 1;
+        for &size in sizes.iter().rev() {
+            groups.push(vec![size; count]);
+            count = count.saturating_mul(size as usize);
+        }
+        groups.reverse();
+        Self { groups, links: Vec::new() }
+    }
+
+    /// Hosts of these sizes.
+    pub fn uneven(sizes: &[u32]) -> Self {
+        Self { groups: vec![sizes.to_vec(), vec![sizes.len() as u32]], links: Vec::new() }
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> u32 {
+        self.groups.first().map_or(0, |sizes| sizes.iter().sum())
+    }
+
+    /// The size of the groups of each tier, if all of a tier have the same.
+    pub fn sizes(&self) -> Option<Vec<u32>> {
+        let same = |sizes: &Vec<u32>| {
+            let first = *sizes.first()?;
+            sizes.iter().all(|size| *size == first).then_some(first)
+        };
+        self.groups.iter().map(same).collect()
+    }
+
+    /// The group of a rank in a tier, and its place there.
+    pub fn place(&self, tier: usize, rank: u32) -> Option<(u32, u32)> {
+        let mut member = rank;
+        for (i, sizes) in self.groups.iter().enumerate() {
+            let (mut group, mut place) = (0, member);
+            for &size in sizes {
+                if place < size {
+                    break;
+                }
+                place -= size;
+                group += 1;
+            }
+            if group as usize >= sizes.len() {
+                return None;
+            }
+            if i == tier {
+                return Some((group, place));
+            }
+            member = group;
+        }
+        None
+    }
+
+    /// The innermost tier in which two ranks belong to one group: whose links they talk over.
+    pub fn tier_between(&self, a: u32, b: u32) -> Option<usize> {
+        (0..self.groups.len()).find(|&tier| match (self.place(tier, a), self.place(tier, b)) {
+            (Some((one, _)), Some((other, _))) => one == other,
+            _ => false,
+        })
+    }
+
+    /// The link between two ranks, where links are known.
+    pub fn link_between(&self, a: u32, b: u32) -> Option<Link> {
+        self.links.get(self.tier_between(a, b)?).copied()
+    }
+
+    /// The composition for this topology: tier by tier where groups are even, else AHC over the
+    /// innermost groups. `flats` says how each tier runs, innermost first; the last stands for
+    /// all further ones.
+    pub fn algorithm(&self, flats: &[Flat]) -> Algorithm {
+        let flat = |tier: usize| flats.get(tier).or(flats.last()).copied().unwrap_or(Flat::Nhr);
+        match (self.sizes(), self.groups.first()) {
+            (Some(sizes), _) => Algorithm::Hierarchy(
+                sizes.into_iter().enumerate().map(|(tier, size)| (size, flat(tier))).collect(),
+            ),
+            (None, groups) => Algorithm::Ahc {
+                groups: groups.cloned().unwrap_or_default(),
+                inside: flat(0),
+                between: flat(1),
+            },
+        }
+    }
+}
+
+impl FromStr for Topology {
+    type Err = ParseError;
+
+    /// `8x4`: 4 groups of 8. `8x4x2`: 2 groups of such. `2+3+5`: groups of 2, 3 and 5.
+    /// `8x4+8x3`: two groups, of 4 and of 3 groups of 8.
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let fail = |why| ParseError { text: text.to_owned(), why };
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        let terms: Vec<&str> = text.split('+').collect();
+        let (mut tiers, mut ranks) = (None, 0u64);
+        for term in &terms {
+            let mut sizes = Vec::new();
+            let mut product = 1u64;
+            for size in term.split('x') {
+                let size: u32 =
+                    size.trim().parse().map_err(|_| fail("it has a part that is no number"))?;
+                product = product.saturating_mul(u64::from(size));
+                sizes.push(size);
+            }
+            ranks = ranks.saturating_add(product);
+            if product == 0 || ranks > RANKS_MAX {
+                return Err(fail("it has no ranks, or too many"));
+            }
+            if *tiers.get_or_insert(sizes.len()) != sizes.len() {
+                return Err(fail("its terms differ in depth"));
+            }
+            let term = Self::uniform(&sizes);
+            groups.resize(sizes.len(), Vec::new());
+            for (all, more) in groups.iter_mut().zip(term.groups) {
+                all.extend(more);
+            }
+        }
+        if terms.len() > 1 {
+            groups.push(vec![terms.len() as u32]);
+        }
+        Ok(Self { groups, links: Vec::new() })
+    }
+}
+
+impl std::fmt::Display for Topology {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(sizes) = self.sizes() {
+            let sizes: Vec<_> = sizes.iter().map(u32::to_string).collect();
+            return f.write_str(&sizes.join("x"));
+        }
+        // A sum over the outermost groups, each of which is even or shown by its ranks.
+        let inner = self.groups.len() - 1;
+        let mut terms = Vec::new();
+        let mut begin: Vec<usize> = vec![0; inner];
+        for outer in 0..self.groups[inner].iter().sum::<u32>() {
+            let mut sizes = Vec::new();
+            let mut count = 1;
+            for tier in (0..inner).rev() {
+                let from = if tier + 1 == inner { outer as usize } else { begin[tier] };
+                let of_tier = &self.groups[tier][from..from + count];
+                begin[tier] = from + count;
+                sizes.push(of_tier.first().copied().unwrap_or(0).to_string());
+                count = of_tier.iter().sum::<u32>() as usize;
+            }
+            sizes.reverse();
+            terms.push(sizes.join("x"));
+        }
+        f.write_str(&terms.join("+"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_and_written() {
+        for (text, ranks, tiers) in [("8", 8, 1), ("8x4", 32, 2), ("8x4x2", 64, 3)] {
+            let topology: Topology = text.parse().unwrap();
+            assert_eq!((topology.ranks(), topology.groups.len()), (ranks, tiers));
+            assert_eq!(topology.to_string(), text);
+        }
+        for (text, ranks) in [("2+3+5", 10), ("8x4+8x3", 56), ("2x2x2+2x2x3", 20)] {
+            let topology: Topology = text.parse().unwrap();
+            assert_eq!(topology.ranks(), ranks);
+            assert_eq!(topology.to_string(), text);
+            assert_eq!(topology.sizes(), None);
+        }
+        assert_eq!("2+3+5".parse(), Ok(Topology::uneven(&[2, 3, 5])));
+        for bad in ["", "x", "0", "8x", "8+", "-1", "8x4+8", "99999999x99999999"] {
+            let error = bad.parse::<Topology>().unwrap_err();
+            assert!(error.to_string().contains("examples"), "{error}");
+        }
+    }
+
+    #[test]
+    fn ranks_have_places_and_links() {
+        let mut topology: Topology = "4x3x2".parse().unwrap();
+        assert_eq!(topology.place(0, 17), Some((4, 1)));
+        assert_eq!(topology.place(1, 17), Some((1, 1)));
+        assert_eq!(topology.place(2, 17), Some((0, 1)));
+        assert_eq!(topology.place(0, 24), None);
+        assert_eq!(topology.tier_between(0, 3), Some(0));
+        assert_eq!(topology.tier_between(0, 4), Some(1));
+        assert_eq!(topology.tier_between(0, 12), Some(2));
+        assert_eq!(topology.link_between(0, 1), None);
+        let link = |latency_ns| Link { latency_ns, bytes_per_s: 1 };
+        topology.links = vec![link(1), link(2), link(3)];
+        assert_eq!(topology.link_between(0, 12), Some(link(3)));
+    }
+
+    #[test]
+    fn uneven_groups_run_ahc() {
+        let even: Topology = "4x3".parse().unwrap();
+        let tiers = vec![(4, Flat::Mesh), (3, Flat::Nb)];
+        assert_eq!(even.algorithm(&[Flat::Mesh, Flat::Nb]), Algorithm::Hierarchy(tiers));
+        let uneven: Topology = "8+7".parse().unwrap();
+        let ahc = Algorithm::Ahc { groups: vec![8, 7], inside: Flat::Ring, between: Flat::Ring };
+        assert_eq!(uneven.algorithm(&[Flat::Ring]), ahc);
+    }
+}
