@@ -18,7 +18,7 @@ fn prove_all(ranks: u32) -> BTreeMap<String, u32> {
             // AHC on rows has a step a block and column; of its groups, one has to stand for all.
             let dear = matches!(algorithm, Algorithm::Ahc { .. })
                 && matches!(operator, Operator::AllGather | Operator::ReduceScatter);
-            if !applies(&algorithm, &task) || dear && ranks > 24 && (i + ranks) % 4 != 0 {
+            if !applies(&algorithm, &task) || dear && ranks > 24 && !(i + ranks).is_multiple_of(4) {
                 continue;
             }
             let name = algorithm.name();

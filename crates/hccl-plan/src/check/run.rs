@@ -141,7 +141,7 @@ struct Clocks {
     /// Levels of the signals of each rank.
     levels: Vec<Vec<u32>>,
     /// By rank and level of the signal: waits that will look at it, and the clock.
-    kept: HashMap<(u32, u32), (u32, Option<Box<[u32]>>)>,
+    kept: HashMap<(u32, u32), Kept>,
     /// By level that somebody waits for on all ranks: how many have come, and their joint clock.
     met: BTreeMap<u32, (u32, Vec<u32>)>,
     /// Who waits for a rank.
@@ -149,6 +149,9 @@ struct Clocks {
     /// Who waits for all ranks, by level.
     sleepers_of_all: BTreeMap<u32, Vec<u32>>,
 }
+
+/// How many waits will look at a clock, and the clock once it is there.
+type Kept = (u32, Option<Box<[u32]>>);
 
 fn join(clock: &mut [u32], other: &[u32]) {
     for (own, other) in clock.iter_mut().zip(other) {

@@ -70,8 +70,8 @@ pub(super) fn ahc(
         exchange(b, &groups, store, next(1));
     }
     if gathers {
-        all_gather(b, store, &shared, next(outer), None);
-        all_gather(b, store, &own, next(inner), None);
+        all_gather(b, store, &shared, next(outer));
+        all_gather(b, store, &own, next(inner));
     }
     if task.operator == Operator::AllGather {
         own_block(b);

@@ -8,6 +8,7 @@
 //! goes between groups is contiguous; Broadcast scatters inside the root's group first; Reduce
 //! gathers there last. AlltoAll corrects one coordinate of the place of each block a tier.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::extents::{Extent, Extents};
@@ -15,7 +16,9 @@ use crate::operator::Operator;
 use crate::plan::Span;
 
 use super::builder::{Builder, input, output, scratch};
-use super::phase::{Lane, Member, Rounds, all_gather, gather, reduce_scatter, scatter};
+use super::phase::{
+    Lane, Member, Rounds, all_gather, all_gather_rest, gather, reduce_scatter, scatter,
+};
 use super::store::{Grid, Store};
 use super::walk::Walk;
 use super::{Flat, Why};
@@ -72,7 +75,7 @@ pub(super) fn tiers(b: &mut Builder<'_>, sizes: &[(u32, Flat)]) -> Result<(), Wh
             let mut base = 1;
             for tier in &tiers {
                 let at = Rounds { base, rounds: tier.rounds() };
-                all_gather(b, store, &row_lanes(b, tier, false), at, None);
+                all_gather(b, store, &row_lanes(b, tier, false), at);
                 base = at.end();
             }
             own_block(b);
@@ -136,18 +139,19 @@ fn shared(b: &mut Builder<'_>, store: Store, tiers: &[Tier]) {
         let at = Rounds { base, rounds: tier.rounds() };
         // Whether this rank belongs to the group of the root in this tier.
         let rooted = tiers[i + 1..].iter().all(|tier| tier.place == tier.place_of(store.root));
+        let mut held = vec![HashSet::new(); lanes.len()];
         if operator != Operator::Broadcast {
             reduce_scatter(b, store, &lanes, at);
         } else if rooted {
-            scatter(b, store, &lanes, at, tier.lead(b.rank, store.root));
+            held = scatter(b, store, &lanes, at, tier.lead(b.rank, store.root));
         }
         b.signal(at.end());
         base = at.end();
         merged |= tier.size > 1;
         range = own;
-        stack.push((lanes, rooted));
+        stack.push((lanes, rooted, held));
     }
-    for (tier, (lanes, rooted)) in tiers.iter().zip(stack).rev() {
+    for (tier, (lanes, rooted, held)) in tiers.iter().zip(stack).rev() {
         let at = Rounds { base, rounds: tier.rounds() };
         match operator {
             Operator::Reduce => {
@@ -157,9 +161,9 @@ fn shared(b: &mut Builder<'_>, store: Store, tiers: &[Tier]) {
             }
             Operator::Broadcast => {
                 let full = rooted.then(|| tier.lead(b.rank, store.root));
-                all_gather(b, store, &lanes, at, full);
+                all_gather_rest(b, store, &lanes, at, &held, full);
             }
-            _ => all_gather(b, store, &lanes, at, None),
+            _ => all_gather(b, store, &lanes, at),
         }
         b.signal(at.end());
         base = at.end();

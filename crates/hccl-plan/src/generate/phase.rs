@@ -119,27 +119,46 @@ pub(super) fn reduce_scatter(b: &mut Builder<'_>, store: Store, lanes: &[Lane], 
     }
 }
 
-/// Every member ends with the slices of all. `full` is a rank that has them all from the start.
-pub(super) fn all_gather(
+/// Every member ends with the slices of all.
+pub(super) fn all_gather(b: &mut Builder<'_>, store: Store, lanes: &[Lane], at: Rounds) {
+    let held = vec![HashSet::new(); lanes.len()];
+    all_gather_rest(b, store, lanes, at, &held, None);
+}
+
+/// As [`all_gather`], where this rank holds some slices of each lane from the start, and `full`,
+/// if it is a member, all.
+pub(super) fn all_gather_rest(
     b: &mut Builder<'_>,
     store: Store,
     lanes: &[Lane],
     at: Rounds,
+    held: &[HashSet<u32>],
     full: Option<u32>,
 ) {
-    backwards(b, store, lanes, at, |lane, t| {
-        let mut pulls = lane.walk.sends(lane.m(), t, lane.me);
-        let mut served = lane.walk.receives(lane.m(), t, lane.me);
-        if full == Some(lane.rank(lane.me)) {
-            pulls.clear();
+    for t in 0..at.rounds {
+        for (lane, held) in lanes.iter().zip(held).filter(|(lane, _)| t < lane.rounds()) {
+            let walked = lane.rounds() - 1 - t;
+            let mut pulls = lane.walk.sends(lane.m(), walked, lane.me);
+            let mut served = lane.walk.receives(lane.m(), walked, lane.me);
+            for (_, slices) in &mut pulls {
+                slices.retain(|slice| !held.contains(slice));
+            }
+            pulls.retain(|(_, slices)| !slices.is_empty() && full != Some(b.rank));
+            served.retain(|(peer, _)| full != Some(lane.rank(*peer)));
+            pull(b, store, lane, (pulls, served), (at.base, t));
         }
-        served.retain(|(peer, _)| full != Some(lane.rank(*peer)));
-        (pulls, served)
-    });
+        b.signal(at.base + t + 1);
+    }
 }
 
-/// The slices of the rank `root` go to their owners.
-pub(super) fn scatter(b: &mut Builder<'_>, store: Store, lanes: &[Lane], at: Rounds, root: u32) {
+/// The slices of the rank `root` go to their owners. Gives those that came by here, by lane.
+pub(super) fn scatter(
+    b: &mut Builder<'_>,
+    store: Store,
+    lanes: &[Lane],
+    at: Rounds,
+    root: u32,
+) -> Vec<HashSet<u32>> {
     let paths: Vec<_> = lanes.iter().map(|lane| Paths::new(lane, root)).collect();
     for t in 0..at.rounds {
         for (lane, paths) in lanes.iter().zip(&paths) {
@@ -147,6 +166,7 @@ pub(super) fn scatter(b: &mut Builder<'_>, store: Store, lanes: &[Lane], at: Rou
         }
         b.signal(at.base + t + 1);
     }
+    paths.iter().map(|paths| paths.arriving.values().flatten().copied().collect()).collect()
 }
 
 /// The slices of all members go to the rank `root`.
@@ -156,21 +176,6 @@ pub(super) fn gather(b: &mut Builder<'_>, store: Store, lanes: &[Lane], at: Roun
         for (lane, paths) in lanes.iter().zip(&paths).filter(|(lane, _)| t < lane.rounds()) {
             let (pulls, served) = paths.at(lane.rounds() - 1 - t);
             pull(b, store, lane, (served, pulls), (at.base, t));
-        }
-        b.signal(at.base + t + 1);
-    }
-}
-
-fn backwards(
-    b: &mut Builder<'_>,
-    store: Store,
-    lanes: &[Lane],
-    at: Rounds,
-    hands: impl Fn(&Lane, u32) -> (Vec<Hand>, Vec<Hand>),
-) {
-    for t in 0..at.rounds {
-        for lane in lanes.iter().filter(|lane| t < lane.rounds()) {
-            pull(b, store, lane, hands(lane, lane.rounds() - 1 - t), (at.base, t));
         }
         b.signal(at.base + t + 1);
     }

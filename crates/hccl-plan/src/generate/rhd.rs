@@ -120,7 +120,7 @@ pub(super) fn folded(b: &mut Builder<'_>) -> Result<(), Why> {
     match task.operator {
         Operator::Reduce if lanes.is_empty() => b.signal(at.end()),
         Operator::Reduce => gather(b, store, lanes, at, root),
-        _ if spreads => all_gather(b, store, lanes, at, None),
+        _ if spreads => all_gather(b, store, lanes, at),
         _ => at = Rounds { base: at.base, rounds: 0 },
     }
     // The result for the partners.
