@@ -47,6 +47,10 @@ pub(crate) fn algorithms(ranks: u32) -> Vec<Algorithm> {
         uneven(vec![ranks / 2, ranks - ranks / 2]);
         uneven(vec![1, ranks - 1]);
     }
+    if ranks > 8 {
+        let fives = std::iter::repeat_n(5, ranks as usize / 5).chain([ranks % 5]);
+        uneven(fives.filter(|&size| size > 0).collect());
+    }
     if ranks > 4 {
         uneven([2, 3, ranks - 5].into_iter().filter(|&size| size > 0).collect());
     }
