@@ -4,6 +4,26 @@
 //! rank over named buffers of all ranks. [`expand`] makes it; [`check::check`] proves of the plans
 //! of all ranks that they do what the operator promises. What executes, prices or draws a plan
 //! stands elsewhere; nothing here does input or output, reads a clock, or holds memory.
+//!
+//! ```
+//! use hccl_plan::{Algorithm, Operator, Task, Topology, check, expand};
+//!
+//! let task = Task::new(Operator::AllReduce, 10, 0);
+//! let plan = expand(&Algorithm::Nhr, &task, 3)?;
+//! assert_eq!(plan.rank, 3);
+//!
+//! let hosts: Topology = "2+3+5".parse().expect("three hosts");
+//! let report = check::prove(&hosts.algorithm(&[hccl_plan::Flat::Nb]), &task)?;
+//! assert_eq!(report.levels, 1 + 2 * (3 + 2));
+//! # Ok::<(), check::Fault>(())
+//! ```
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `plan`, `operator`, `extents` | the representation |
+//! | `topology` | where ranks are, and how a text says it |
+//! | `generate` | algorithms: [`Algorithm`] names them, a file each |
+//! | [`check`] | the proof |
 
 #![forbid(unsafe_code)]
 

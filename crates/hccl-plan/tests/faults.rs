@@ -34,7 +34,7 @@ fn steps(plans: &[Plan], which: impl Fn(&Step) -> bool) -> Vec<(usize, usize)> {
     plans.iter().enumerate().flat_map(of).collect()
 }
 
-/// Whether a step leaves something at another place: not a copy within a call in place.
+/// Whether a step moves or combines something.
 fn works(step: &Step) -> bool {
     matches!(step, Step::Copy { .. } | Step::Reduce { .. })
 }

@@ -14,7 +14,10 @@
 //! Parts of blocks are fractions. Since the borders of parts grow with the fraction and equal
 //! fractions have equal borders, what holds for fractions holds for every count and granule.
 
+mod access;
+mod clocks;
 mod expect;
+mod headers;
 mod memory;
 mod run;
 mod value;

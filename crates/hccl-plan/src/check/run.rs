@@ -4,14 +4,16 @@
 //! those it waited for knew when they signalled. An access by q at its level l is over for r if
 //! `known[r][q]` is above l. Clocks of signals are kept until the last of their waits has passed.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::generate::{Task, Volume};
 use crate::operator::Operator;
-use crate::plan::{Access, Buffer, Peers, Place, Plan, Span, Step, VERSION};
+use crate::plan::{Access, Peers, Plan, Step};
 
+use super::clocks::{Clocks, join};
 use super::expect::{Source, lens, promises};
-use super::memory::{Memory, Touch};
+use super::headers::{headers, unit};
+use super::memory::Memory;
 use super::value::{Held, Values};
 use super::{Fault, Placement, Report};
 
@@ -48,174 +50,24 @@ pub fn check(
     })
 }
 
-fn headers(plans: &[Plan], task: &Task) -> Result<(), Fault> {
-    if plans.len() != task.ranks as usize {
-        return Err(Fault::Header { index: plans.len(), why: "one plan a rank is needed" });
-    }
-    for (index, plan) in plans.iter().enumerate() {
-        let root = !task.operator.is_rooted() || plan.root == task.root;
-        let why = match plan {
-            _ if plan.version != VERSION => "its version is another",
-            _ if plan.operator != task.operator || !root => "it is for another operator or root",
-            _ if plan.ranks != task.ranks => "it is for another number of ranks",
-            _ if plan.rank as usize != index => "it is for another rank",
-            _ => {
-                let needed = plan.steps.iter().map(|step| step.access(plan.rank)).max();
-                let needed = needed.unwrap_or(Access::Own);
-                if needed != plan.access {
-                    let declared = plan.access;
-                    return Err(Fault::Access { rank: plan.rank, declared, needed });
-                }
-                continue;
-            }
-        };
-        return Err(Fault::Header { index, why });
-    }
-    Ok(())
-}
-
-/// Units of a block: enough for every part to be a whole number of them.
-fn unit(plans: &[Plan], task: &Task) -> Result<u64, Fault> {
-    let exact = task.extents.is_some();
-    let mut unit = 1u64;
-    for plan in plans {
-        for (step, one) in plan.steps.iter().enumerate() {
-            let (Step::Copy { span, .. } | Step::Reduce { span, .. }) = one else {
-                continue;
-            };
-            let fault = |why| Err(Fault::Step { rank: plan.rank, step, why });
-            match *span {
-                Span::Exact { len } if exact && len > 0 => {}
-                Span::Blocks { len } if !exact && len > 0 => {}
-                Span::Parts { first, len, of } if !exact && len > 0 => {
-                    if first.checked_add(len).is_none_or(|end| end > of) {
-                        return fault("parts outside of a block");
-                    }
-                    let of = u64::from(of);
-                    match (unit / gcd(unit, of)).checked_mul(of).filter(|unit| *unit < 1 << 40) {
-                        Some(multiple) => unit = multiple,
-                        None => return fault("parts that have no common multiple"),
-                    }
-                }
-                _ => return fault("a span that is empty or of the wrong kind"),
-            }
-        }
-    }
-    Ok(unit)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// Where a place lies after in-place buffers were laid over each other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Spot {
-    memory: usize,
-    start: u64,
-    end: u64,
-}
-
-struct Run<'a> {
-    plans: &'a [Plan],
-    task: &'a Task,
-    unit: u64,
+/// The state of a check.
+pub(super) struct Run<'a> {
+    pub(super) plans: &'a [Plan],
+    pub(super) task: &'a Task,
+    pub(super) unit: u64,
     /// Lengths by rank and buffer.
-    lens: Vec<[u64; 3]>,
+    pub(super) lens: Vec<[u64; 3]>,
     /// Which memory, and from where on, by rank and buffer.
-    maps: Vec<[(usize, u64); 3]>,
-    memories: Vec<Memory>,
-    values: Values,
-    next: Vec<usize>,
-    level: Vec<u32>,
-    known: Vec<Vec<u32>>,
-    over: Vec<bool>,
-    moved: Vec<u64>,
-    orders: usize,
-    clocks: Clocks,
-}
-
-/// Clocks of signals, as far as somebody waits for them.
-#[derive(Default)]
-struct Clocks {
-    /// Levels of the signals of each rank.
-    levels: Vec<Vec<u32>>,
-    /// By rank and level of the signal: waits that will look at it, and the clock.
-    kept: HashMap<(u32, u32), Kept>,
-    /// By level that somebody waits for on all ranks: how many have come, and their joint clock.
-    met: BTreeMap<u32, (u32, Vec<u32>)>,
-    /// Who waits for a rank.
-    sleepers: Vec<Vec<u32>>,
-    /// Who waits for all ranks, by level.
-    sleepers_of_all: BTreeMap<u32, Vec<u32>>,
-}
-
-/// How many waits will look at a clock, and the clock once it is there.
-type Kept = (u32, Option<Box<[u32]>>);
-
-fn join(clock: &mut [u32], other: &[u32]) {
-    for (own, other) in clock.iter_mut().zip(other) {
-        *own = (*own).max(*other);
-    }
-}
-
-impl Clocks {
-    fn new(plans: &[Plan]) -> Result<Self, Fault> {
-        let ranks = plans.len();
-        let mut clocks = Self { sleepers: vec![Vec::new(); ranks], ..Self::default() };
-        for plan in plans {
-            let mut levels = vec![1];
-            for (step, one) in plan.steps.iter().enumerate() {
-                if let Step::Signal { level } = *one {
-                    if levels.last().is_some_and(|last| *last >= level) {
-                        let why = "a level that does not rise";
-                        return Err(Fault::Step { rank: plan.rank, step, why });
-                    }
-                    levels.push(level);
-                }
-            }
-            clocks.levels.push(levels);
-        }
-        for plan in plans {
-            for (step, one) in plan.steps.iter().enumerate() {
-                let Step::Wait { peers, level } = *one else {
-                    continue;
-                };
-                let one = matches!(peers, Peers::One(_));
-                let peers = match peers {
-                    Peers::One(peer) if peer as usize >= ranks => {
-                        let why = "waits for a rank that is none";
-                        return Err(Fault::Step { rank: plan.rank, step, why });
-                    }
-                    Peers::One(peer) => peer..peer + 1,
-                    Peers::All if clocks.met.contains_key(&level) => continue,
-                    Peers::All => {
-                        clocks.met.insert(level, (0, vec![0; ranks]));
-                        0..ranks as u32
-                    }
-                };
-                for peer in peers {
-                    match clocks.signal_for(peer, level) {
-                        None => {
-                            return Err(Fault::Unreached { rank: plan.rank, step, peer, level });
-                        }
-                        Some(1) => {}
-                        Some(at) if one => {
-                            clocks.kept.entry((peer, at)).or_default().0 += 1;
-                        }
-                        Some(_) => {}
-                    }
-                }
-            }
-        }
-        Ok(clocks)
-    }
-
-    /// Level of the first signal of a rank that reaches a level.
-    fn signal_for(&self, rank: u32, level: u32) -> Option<u32> {
-        let levels = &self.levels[rank as usize];
-        levels.get(levels.partition_point(|known| *known < level)).copied()
-    }
+    pub(super) maps: Vec<[(usize, u64); 3]>,
+    pub(super) memories: Vec<Memory>,
+    pub(super) values: Values,
+    pub(super) next: Vec<usize>,
+    pub(super) level: Vec<u32>,
+    pub(super) known: Vec<Vec<u32>>,
+    pub(super) over: Vec<bool>,
+    pub(super) moved: Vec<u64>,
+    pub(super) orders: usize,
+    pub(super) clocks: Clocks,
 }
 
 impl<'a> Run<'a> {
@@ -378,186 +230,6 @@ impl<'a> Run<'a> {
             }
         }
         true
-    }
-
-    /// One copy or reduction.
-    fn combine(
-        &mut self,
-        rank: u32,
-        span: Span,
-        sources: &[Place],
-        targets: &[Place],
-    ) -> Result<(), Fault> {
-        let me = rank as usize;
-        let step = self.next[me];
-        let fault = |why| Err(Fault::Step { rank, step, why });
-        if sources.is_empty() || targets.is_empty() {
-            return fault("combines nothing");
-        }
-        let spots = |places: &[Place]| {
-            places.iter().map(|place| self.spot(rank, *place, span)).collect::<Result<Vec<_>, _>>()
-        };
-        let (from, to) = (spots(sources)?, spots(targets)?);
-        if targets.iter().any(|place| place.buffer == Buffer::Input) {
-            return fault("writes an input");
-        }
-        if sources.len() > 1 && !self.task.operator.reduces() {
-            return fault("reduces though the operator does not");
-        }
-        if sources.len() == 1 && from == to {
-            // In place: it is there.
-            return Ok(());
-        }
-        let overlap =
-            |a: &Spot, b: &Spot| a.memory == b.memory && a.start < b.end && b.start < a.end;
-        for (i, spot) in to.iter().enumerate() {
-            let shifted = |other: &&Spot| overlap(spot, other) && spot.start != other.start;
-            if to[..i].iter().any(|other| overlap(spot, other)) || from.iter().any(|s| shifted(&s))
-            {
-                return fault("its places overlap");
-            }
-        }
-        let len = from[0].end - from[0].start;
-        for place in sources.iter().chain(targets) {
-            if place.rank != rank {
-                self.moved[me] += len;
-            }
-        }
-        // Read everything, then write.
-        let values = self.read(rank, sources, &from)?;
-        for (place, spot) in targets.iter().zip(&to) {
-            self.write(rank, *place, *spot, from[0].start, &values)?;
-        }
-        Ok(())
-    }
-
-    fn spot(&self, rank: u32, place: Place, span: Span) -> Result<Spot, Fault> {
-        let step = self.next[rank as usize];
-        let Place { rank: owner, buffer, at } = place;
-        let bounds = Fault::Bounds { rank, step, owner, buffer };
-        if owner >= self.task.ranks {
-            return Err(bounds);
-        }
-        if self.known[rank as usize][owner as usize] == 0 {
-            return Err(Fault::Early { rank, step, owner });
-        }
-        if self.over[owner as usize] {
-            return Err(Fault::Late { rank, owner });
-        }
-        let (block, skip, len) = match span {
-            Span::Parts { first, len, of } => {
-                let part = self.unit / u64::from(of);
-                (self.unit, u64::from(first) * part, u64::from(len) * part)
-            }
-            Span::Blocks { len } => (self.unit, 0, u64::from(len) * self.unit),
-            Span::Exact { len } => (1, 0, len),
-        };
-        let buffer = place.buffer as usize;
-        let end = at.checked_mul(block).and_then(|at| at.checked_add(skip)?.checked_add(len));
-        match end.filter(|end| *end <= self.lens[owner as usize][buffer]) {
-            Some(end) => {
-                let (memory, first) = self.maps[owner as usize][buffer];
-                Ok(Spot { memory, start: first + end - len, end: first + end })
-            }
-            None => Err(bounds),
-        }
-    }
-
-    fn race(&self, rank: u32, place: Place, other: Touch) -> Option<Fault> {
-        let safe =
-            other.rank == rank || self.known[rank as usize][other.rank as usize] > other.level;
-        (!safe).then_some(Fault::Race {
-            rank,
-            step: self.next[rank as usize],
-            other: other.rank,
-            owner: place.rank,
-            buffer: place.buffer,
-        })
-    }
-
-    /// The combination of the sources: ends of runs, counted from the beginning of the first
-    /// source's place, and what they hold there.
-    fn read(
-        &mut self,
-        rank: u32,
-        places: &[Place],
-        spots: &[Spot],
-    ) -> Result<Vec<(u64, Held)>, Fault> {
-        let touch = Touch { rank, level: self.level[rank as usize] };
-        let len = spots[0].end - spots[0].start;
-        let mut columns: Vec<Vec<(u64, Held)>> = Vec::with_capacity(spots.len());
-        for (place, spot) in places.iter().zip(spots) {
-            let mut column = Vec::new();
-            let mut memory = std::mem::take(&mut self.memories[spot.memory]);
-            for (_, run) in memory.runs(spot.start, spot.end) {
-                if run.held == Held::NOTHING {
-                    let step = self.next[rank as usize];
-                    let (owner, buffer) = (place.rank, place.buffer);
-                    return Err(Fault::Undefined { rank, step, owner, buffer });
-                }
-                if let Some(fault) = run.written.and_then(|other| self.race(rank, *place, other)) {
-                    return Err(fault);
-                }
-                if run.read.last() != Some(&touch) {
-                    run.read.push(touch);
-                }
-                // The shift is made relative to the first source's place.
-                let shift = run.held.shift + spot.start as i64 - spots[0].start as i64;
-                column.push((run.end - spot.start, Held { shift, ..run.held }));
-            }
-            self.memories[spot.memory] = memory;
-            columns.push(column);
-        }
-        if columns.len() == 1 {
-            return Ok(columns.swap_remove(0));
-        }
-        let mut at = vec![0; columns.len()];
-        let mut result = Vec::new();
-        let mut done = 0;
-        let mut parts = Vec::with_capacity(columns.len());
-        while done < len {
-            parts.clear();
-            let mut end = len;
-            for (column, at) in columns.iter().zip(&mut at) {
-                while column[*at].0 <= done {
-                    *at += 1;
-                }
-                end = end.min(column[*at].0);
-                parts.push(column[*at].1);
-            }
-            let node = self.values.combine(&parts);
-            result.push((end, Held { node, shift: parts[0].shift }));
-            done = end;
-        }
-        Ok(result)
-    }
-
-    fn write(
-        &mut self,
-        rank: u32,
-        place: Place,
-        spot: Spot,
-        origin: u64,
-        values: &[(u64, Held)],
-    ) -> Result<(), Fault> {
-        let touch = Touch { rank, level: self.level[rank as usize] };
-        let mut memory = std::mem::take(&mut self.memories[spot.memory]);
-        let mut begin = 0;
-        for (end, held) in values {
-            let shift = held.shift + origin as i64 - spot.start as i64;
-            for (_, run) in memory.runs(spot.start + begin, spot.start + end) {
-                let mut others = run.written.iter().chain(&run.read);
-                if let Some(fault) = others.find_map(|other| self.race(rank, place, *other)) {
-                    return Err(fault);
-                }
-                run.held = Held { shift, ..*held };
-                run.written = Some(touch);
-                run.read.clear();
-            }
-            begin = *end;
-        }
-        self.memories[spot.memory] = memory;
-        Ok(())
     }
 
     /// A rank is through: nobody may be in its memory any more.

@@ -15,7 +15,8 @@ use crate::extents::{Extent, Extents};
 use crate::operator::Operator;
 use crate::plan::Span;
 
-use super::builder::{Builder, input, output, scratch};
+use super::all_to_all::all_to_all;
+use super::builder::{Builder, input, output};
 use super::phase::{
     Lane, Member, Rounds, all_gather, all_gather_rest, gather, reduce_scatter, scatter,
 };
@@ -25,13 +26,13 @@ use super::{Flat, Why};
 
 /// One tier seen from a rank.
 #[derive(Clone, Copy)]
-struct Tier {
-    size: u32,
-    flat: Flat,
+pub(super) struct Tier {
+    pub(super) size: u32,
+    pub(super) flat: Flat,
     /// Ranks of one member: the product of the sizes further in.
-    width: u32,
+    pub(super) width: u32,
     /// Own place.
-    place: u32,
+    pub(super) place: u32,
 }
 
 impl Flat {
@@ -311,41 +312,5 @@ pub(super) fn own_block(b: &mut Builder<'_>) {
     };
     if span.range(1, 1).end > 0 {
         b.copy(span, input(b.rank, from), output(b.rank, to));
-    }
-}
-
-/// Before tier l a rank holds the blocks for its places in the tiers before, from all those that
-/// have its places from l on; where a block lies tells the places that are not fixed.
-fn all_to_all(b: &mut Builder<'_>, tiers: &[Tier]) {
-    let (rank, ranks) = (b.rank, b.task.ranks);
-    let real: Vec<&Tier> = tiers.iter().filter(|tier| tier.size > 1).collect();
-    if real.is_empty() {
-        own_block(b);
-        return;
-    }
-    let stages = real.len();
-    b.scratch(u64::from(ranks) * (stages as u64 - 1));
-    for (stage, tier) in real.into_iter().enumerate() {
-        let place = |rank, stage: usize, at: u32| match stage {
-            0 => input(rank, u64::from(at)),
-            n if n == stages => output(rank, u64::from(at)),
-            n => scratch(rank, u64::from(at) + u64::from(ranks) * (n as u64 - 1)),
-        };
-        let level = stage as u32 + 1;
-        let outer = tier.width * tier.size;
-        for k in 0..tier.size {
-            let member = (tier.place + k) % tier.size;
-            let peer = rank - tier.place * tier.width + member * tier.width;
-            b.wait(peer, level);
-            for e in 0..ranks / outer {
-                for a in 0..tier.width {
-                    let source = place(peer, stage, e * outer + tier.place * tier.width + a);
-                    let target = place(rank, stage + 1, e * outer + member * tier.width + a);
-                    b.copy(Span::WHOLE, source, target);
-                }
-            }
-            b.visitor(peer, level + 1);
-        }
-        b.signal(level + 1);
     }
 }

@@ -1,6 +1,7 @@
 //! From a task and an algorithm to the steps of one rank.
 
 mod ahc;
+mod all_to_all;
 mod builder;
 mod hierarchy;
 mod mesh;
