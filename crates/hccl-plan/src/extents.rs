@@ -31,7 +31,8 @@ pub struct Transfer {
 /// Lengths of one call, the same on all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Extents {
-    /// One run for each rank: in the output of `AllGatherV`, in the input of `ReduceScatterV`.
+    /// One run for each rank: in the output of `AllGatherV`, in the input of `ReduceScatterV`. There
+    /// may be gaps, and runs of an input may overlap.
     Rows(Vec<Extent>),
     /// Who sends what to whom, by receiver: the row of a rank lists what it gets.
     Transfers(Vec<Vec<Transfer>>),
@@ -84,7 +85,8 @@ impl Extents {
         let mut lens = vec![(0, 0); ranks as usize];
         match self {
             Self::Rows(rows) => {
-                let whole = rows.iter().map(|row| row.start + row.len).max().unwrap_or(0);
+                let whole =
+                    rows.iter().map(|row| row.start.saturating_add(row.len)).max().unwrap_or(0);
                 for (lens, row) in lens.iter_mut().zip(rows) {
                     *lens = (whole, row.len);
                 }
@@ -92,10 +94,10 @@ impl Extents {
             Self::Transfers(rows) => {
                 for one in rows.iter().flatten() {
                     if let Some((source, _)) = lens.get_mut(one.from as usize) {
-                        *source = (*source).max(one.source + one.len);
+                        *source = (*source).max(one.source.saturating_add(one.len));
                     }
                     if let Some((_, target)) = lens.get_mut(one.to as usize) {
-                        *target = (*target).max(one.target + one.len);
+                        *target = (*target).max(one.target.saturating_add(one.len));
                     }
                 }
             }

@@ -147,10 +147,16 @@ impl World {
             (Operator::AllGather, _) => blocks(0),
             (Operator::AlltoAll, _) => blocks(own),
             (Operator::Gather, _) if rank == task.root => blocks(0),
-            (Operator::AllGatherV, Some(Extents::Rows(rows))) => (0u32..)
-                .zip(rows)
-                .flat_map(|(peer, row)| (0..row.len).map(move |i| Some(value(peer, i))))
-                .collect(),
+            (Operator::AllGatherV, Some(Extents::Rows(rows))) => {
+                let len = rows.iter().map(|row| row.start + row.len).max().unwrap_or(0);
+                let mut output = vec![None; len as usize];
+                for (peer, row) in (0u32..).zip(rows) {
+                    for i in 0..row.len {
+                        output[(row.start + i) as usize] = Some(value(peer, i));
+                    }
+                }
+                output
+            }
             (Operator::ReduceScatterV, Some(Extents::Rows(rows))) => {
                 let row = rows[rank as usize];
                 (row.start..row.start + row.len).map(|i| Some(sum(i))).collect()

@@ -85,7 +85,7 @@ impl Run<'_> {
                 let part = self.unit / u64::from(of);
                 (self.unit, u64::from(first) * part, u64::from(len) * part)
             }
-            Span::Blocks { len } => (self.unit, 0, u64::from(len) * self.unit),
+            Span::Blocks { len } => (self.unit, 0, u64::from(len).saturating_mul(self.unit)),
             Span::Exact { len } => (1, 0, len),
         };
         let buffer = place.buffer as usize;

@@ -9,9 +9,8 @@
 //! gathers there last. AlltoAll corrects one coordinate of the place of each block a tier.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use crate::extents::{Extent, Extents};
+use crate::extents::Extents;
 use crate::operator::Operator;
 use crate::plan::Span;
 
@@ -20,7 +19,7 @@ use super::builder::{Builder, input, output};
 use super::phase::{
     Lane, Member, Rounds, all_gather, all_gather_rest, gather, reduce_scatter, scatter,
 };
-use super::store::{Grid, Store};
+use super::store::{Grid, Rows, Store};
 use super::walk::Walk;
 use super::{Flat, Why};
 
@@ -224,15 +223,15 @@ fn part_lanes(
 fn row_lanes(b: &Builder<'_>, tier: &Tier, merged: bool) -> Vec<Lane> {
     let group = b.rank / (tier.width * tier.size) * (tier.width * tier.size);
     let slices = (0..tier.size).map(|j| (group + j * tier.width, tier.width)).collect();
-    let rows: Option<Arc<[Extent]>> = match &b.task.extents {
-        Some(Extents::Rows(rows)) => Some(rows.as_slice().into()),
+    let rows = match &b.task.extents {
+        Some(Extents::Rows(rows)) => Some(Rows::new(rows)),
         _ => None,
     };
     let lane = Lane {
         walk: tier.flat.walk(),
         members: members(b, tier, merged),
         me: tier.place,
-        grid: rows.clone().map_or(Grid::Blocks, |rows| Grid::Rows(rows.clone(), rows)),
+        grid: rows.clone().map_or(Grid::Blocks, Grid::Rows),
         slices,
     };
     if tier.flat != Flat::DoubleRing {
@@ -240,17 +239,7 @@ fn row_lanes(b: &Builder<'_>, tier: &Tier, merged: bool) -> Vec<Lane> {
     }
     let (there, back) = match rows {
         None => (Grid::Columns(0, 1, 2), Grid::Columns(1, 1, 2)),
-        Some(rows) => {
-            let first = |row: &Extent| Extent { start: row.start, len: row.len / 2 };
-            let second = |row: &Extent| Extent {
-                start: row.start + row.len / 2,
-                len: row.len - row.len / 2,
-            };
-            let halves = |half: &dyn Fn(&Extent) -> Extent| {
-                Grid::Rows(rows.iter().map(half).collect(), rows.clone())
-            };
-            (halves(&first), halves(&second))
-        }
+        Some(rows) => (Grid::Rows(rows.half(false)), Grid::Rows(rows.half(true))),
     };
     both(Lane { grid: there, ..lane.clone() }, Lane { grid: back, ..lane })
 }

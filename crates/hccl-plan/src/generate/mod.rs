@@ -172,11 +172,11 @@ impl Task {
         Err(Unsupported::Task { operator: self.operator, ranks: self.ranks, why })
     }
 
-    /// Elements of the row of an operator with rows.
+    /// Elements of the row of an operator with rows, without gaps.
     fn row(&self) -> u64 {
         match &self.extents {
             Some(Extents::Rows(rows)) => {
-                rows.iter().map(|row| row.start + row.len).max().unwrap_or(0)
+                rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.len))
             }
             _ => 0,
         }

@@ -6,16 +6,14 @@
 //! unless the odd one is the root. On rows a keeper stands for two cells, so slices differ in
 //! length.
 
-use std::sync::Arc;
-
-use crate::extents::{Extent, Extents};
+use crate::extents::Extents;
 use crate::operator::Operator;
 
 use super::Why;
 use super::builder::{Builder, input};
 use super::hierarchy::own_block;
 use super::phase::{Lane, Member, Rounds, all_gather, gather, reduce_scatter};
-use super::store::{Grid, Piece, Store};
+use super::store::{Grid, Piece, Rows, Store};
 use super::walk::Walk;
 
 /// Who is who.
@@ -77,10 +75,7 @@ pub(super) fn folded(b: &mut Builder<'_>) -> Result<(), Why> {
     };
     b.scratch(store.scratch(b.rank, task.ranks, task.row()));
     let grid = match &task.extents {
-        Some(Extents::Rows(rows)) => {
-            let rows: Arc<[Extent]> = rows.as_slice().into();
-            Grid::Rows(rows.clone(), rows)
-        }
+        Some(Extents::Rows(rows)) => Grid::Rows(Rows::new(rows)),
         _ if on_row => Grid::Blocks,
         _ => Grid::Parts(block),
     };

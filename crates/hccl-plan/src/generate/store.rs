@@ -19,8 +19,60 @@ pub(super) enum Grid {
     Columns(u32, u32, u32),
     /// Parts of all blocks of a row of so many; cells are the parts, of so many.
     Across(u32, u32),
-    /// Runs of elements; cell i belongs to rank i. Second, where the whole row of rank i begins.
-    Rows(Arc<[Extent]>, Arc<[Extent]>),
+    /// Runs of elements; cell i belongs to rank i.
+    Rows(Rows),
+}
+
+/// Runs of elements, one for each rank: all that the rank has, or a piece of it.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    runs: Arc<[Extent]>,
+    /// First element of all that a rank has.
+    starts: Arc<[u64]>,
+    /// Where that would be if there were no gaps: so it lies in scratch memory.
+    packed: Arc<[u64]>,
+}
+
+impl Rows {
+    pub(super) fn new(runs: &[Extent]) -> Self {
+        let packed = runs.iter().scan(0u64, |next, run| {
+            let packed = *next;
+            *next = next.saturating_add(run.len);
+            Some(packed)
+        });
+        Self {
+            runs: runs.into(),
+            starts: runs.iter().map(|run| run.start).collect(),
+            packed: packed.collect(),
+        }
+    }
+
+    /// The first or the second half of each run.
+    pub(super) fn half(&self, second: bool) -> Self {
+        let half = |run: &Extent| {
+            let first = run.len / 2;
+            if second {
+                Extent { start: run.start + first, len: run.len - first }
+            } else {
+                Extent { len: first, ..*run }
+            }
+        };
+        Self { runs: self.runs.iter().map(half).collect(), ..self.clone() }
+    }
+
+    fn piece(&self, owner: u32) -> Option<Piece> {
+        let i = owner as usize;
+        let Extent { start, len } = self.runs[i];
+        let own = start - self.starts[i];
+        let piece = Piece {
+            owner,
+            at: start,
+            own,
+            packed: self.packed[i] + own,
+            span: Span::Exact { len },
+        };
+        (len > 0).then_some(piece)
+    }
 }
 
 /// Some cells, as far as one step can take them.
@@ -32,17 +84,22 @@ pub(super) struct Piece {
     at: u64,
     /// Place in the owner's block alone.
     own: u64,
+    /// Place in the row without its gaps.
+    packed: u64,
     pub(super) span: Span,
 }
 
 impl Grid {
     /// The pieces of cells `first..first + len`.
     pub(super) fn pieces(&self, first: u32, len: u32) -> Vec<Piece> {
-        let block = |owner: u32, span| Piece { owner, at: u64::from(owner), own: 0, span };
+        let block = |owner: u32, span| {
+            let at = u64::from(owner);
+            Piece { owner, at, own: 0, packed: at, span }
+        };
         match self {
             Self::Parts(of) => {
                 let span = Span::Parts { first, len, of: *of };
-                vec![Piece { owner: 0, at: 0, own: 0, span }]
+                vec![block(0, span)]
             }
             Self::Blocks => (first..first + len).map(|i| block(i, Span::WHOLE)).collect(),
             &Self::Columns(part, parts, of) => {
@@ -53,14 +110,7 @@ impl Grid {
                 let span = Span::Parts { first, len, of };
                 (0..ranks).map(|i| block(i, span)).collect()
             }
-            Self::Rows(rows, whole) => (first..first + len)
-                .filter_map(|i| {
-                    let Extent { start, len } = rows[i as usize];
-                    let own = start - whole[i as usize].start;
-                    let span = Span::Exact { len };
-                    (len > 0).then_some(Piece { owner: i, at: start, own, span })
-                })
-                .collect(),
+            Self::Rows(rows) => (first..first + len).filter_map(|i| rows.piece(i)).collect(),
         }
     }
 }
@@ -96,7 +146,7 @@ impl Store {
             Operator::ReduceScatter
             | Operator::ReduceScatterV
             | Operator::Scatter
-            | Operator::Gather => scratch(rank, piece.at),
+            | Operator::Gather => scratch(rank, piece.packed),
             _ => output(rank, piece.at),
         }
     }

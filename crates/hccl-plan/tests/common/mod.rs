@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use hccl_plan::{Algorithm, Extents, Flat, Mesh, Operator, Task, Transfer, Unsupported, expand};
+use hccl_plan::{
+    Algorithm, Extent, Extents, Flat, Mesh, Operator, Task, Transfer, Unsupported, expand,
+};
 
 /// Every algorithm that has a plan for some operator of so many ranks, with its parameters.
 pub(crate) fn algorithms(ranks: u32) -> Vec<Algorithm> {
@@ -65,13 +67,24 @@ pub(crate) fn noise(seed: u64) -> u64 {
     x ^ x >> 31
 }
 
+/// Runs of these lengths, the last first, so far from each other.
+fn rows(lens: &[u64], distance: u64) -> Vec<Extent> {
+    let row = |(i, &len): (u64, &u64)| Extent { start: (lens.len() as u64 - i) * distance, len };
+    (0..).zip(lens).map(row).collect()
+}
+
 /// A task of an operator; lengths vary, and some are zero.
 pub(crate) fn task(operator: Operator, ranks: u32, seed: u64) -> Task {
     let root = if operator.is_rooted() { (noise(seed) % u64::from(ranks)) as u32 } else { 0 };
     let len = |i: u64| noise(seed * 1000 + i) % 5;
     let lens: Vec<u64> = (0..u64::from(ranks)).map(len).collect();
     let extents = match operator {
-        Operator::AllGatherV | Operator::ReduceScatterV => Extents::packed(&lens),
+        Operator::AllGatherV | Operator::ReduceScatterV if seed.is_multiple_of(2) => {
+            Extents::packed(&lens)
+        }
+        // With gaps and backwards; inputs may overlap.
+        Operator::AllGatherV => Extents::Rows(rows(&lens, 6)),
+        Operator::ReduceScatterV => Extents::Rows(rows(&lens, 3)),
         Operator::AlltoAllV | Operator::AlltoAllVC => {
             let row = |i| (0..u64::from(ranks)).map(|j| len(i * 64 + j)).collect();
             Extents::matrix(&(0..u64::from(ranks)).map(row).collect::<Vec<Vec<u64>>>())
