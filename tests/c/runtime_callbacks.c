@@ -180,12 +180,29 @@ static void host_functions(void)
     CODE(107017, aclrtLaunchHostFunc(stream, note, &calls[0]));
 }
 
+static void a_callback_that_nobody_will_run(void)
+{
+    struct call call = {0};
+    aclrtStream stream = NULL;
+    NEED(aclInit(NULL));
+    NEED(aclrtSetDevice(0));
+    NEED(aclrtCreateStream(&stream));
+    OK(aclrtSubscribeReport((uint64_t)pthread_self(), stream));
+    OK(aclrtLaunchCallback(note, &call, ACL_CALLBACK_BLOCK, stream));
+    CODE(507046, aclrtSynchronizeStreamWithTimeout(stream, 50));
+    OK(aclrtUnSubscribeReport((uint64_t)pthread_self(), stream));
+    CODE(107015, aclrtSynchronizeStreamWithTimeout(stream, 10000));
+    THAT(call.position == 0);
+    OK(aclrtDestroyStream(stream));
+}
+
 int main(void)
 {
     RUN(callbacks_run_on_the_report_thread);
     RUN(a_blocking_callback_holds_the_stream);
     RUN(bad_subscriptions);
     RUN(processing_without_work);
+    RUN(a_callback_that_nobody_will_run);
     RUN(host_functions);
     return check_end();
 }

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use hccl_os::sync::{AtomicU8, Ordering};
+use hccl_os::sync::{AtomicBool, AtomicU8, Ordering};
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::{NpuError, NpuResult, code};
@@ -82,6 +82,12 @@ impl HostCall {
         if !self.holds_stream || self.call.state.load(Ordering::Acquire) == OVER {
             return Step::Done;
         }
+        if let Target::Report(mailbox) = &self.target
+            && mailbox.closed.load(Ordering::Acquire)
+        {
+            let text = "The thread that was to run a callback of the stream is subscribed no more.";
+            return Step::Failed(NpuError::new(code::RT_STREAM_NO_CB_REG, "EE1001", text).into());
+        }
         Step::Blocked(Blocker::default())
     }
 
@@ -96,6 +102,8 @@ impl HostCall {
 pub struct Mailbox {
     calls: Mutex<VecDeque<Arc<Call>>>,
     arrived: Condvar,
+    /// No thread will look here any more.
+    closed: AtomicBool,
 }
 
 impl Mailbox {
@@ -208,8 +216,12 @@ impl ReportThreads {
         };
         entry.streams.remove(at);
         entry.streams.retain(|stream| stream.strong_count() > 0);
-        if entry.streams.is_empty() {
-            threads.remove(&thread);
+        if entry.streams.is_empty()
+            && let Some(ended) = threads.remove(&thread)
+        {
+            // Streams that wait for calls of theirs must not wait for ever.
+            ended.mailbox.closed.store(true, Ordering::Release);
+            ACTIVITY.ring();
         }
         Ok(())
     }
