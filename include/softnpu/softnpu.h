@@ -15,7 +15,11 @@
 extern "C" {
 #endif
 
-/** Tasks that are queued on streams of this process and have not finished. */
+/**
+ * Tasks that are queued on streams of this process and have not finished, plus failures that nobody
+ * was told of. 0: there is nothing to wait for and nothing to be told. Never 0 in a forked child of
+ * a process that used devices.
+ */
 extern const uint64_t softnpuPendingTasks;
 
 /** A word that a pending task waits on: worth another poll once it differs from `seen`. */

@@ -344,7 +344,7 @@ acl! {
         let runtime = runtime()?;
         let arena = runtime.arena_of(runtime.device(current()?.device())?)?;
         let size = runtime.config().memory;
-        free.put("free", (size - arena.usage().0) as usize)?;
+        free.put("free", (size - arena.used()) as usize)?;
         total.put("total", size as usize)
     }
 }

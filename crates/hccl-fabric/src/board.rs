@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! 0     magic u64, version u32, ranks u32, nonce 16
-//! 64    faults u32 (changed by whoever finds one), culprit u32, reason u32
+//! 64    ranks that are gone u32 (raised by whoever finds one)
 //! 256   rank 0: +0   progress u64 (sequence << 24 | level), state u32, reason u32   [owner writes]
 //!               +128 waiters u32                                           [waiters write]
 //!               +192 mail u64, its waiters u32                              [everybody writes]
@@ -13,7 +13,7 @@
 //!       then for each ordered pair of ranks, 256 bytes a channel (see `channel.rs`)
 //! ```
 //!
-//! Each line has one writer, except for the rare fault words. All of it is written by other
+//! Each line has one writer, except for the mail words and the rare words about ranks that are gone. All of it is written by other
 //! processes, so whatever is read is checked before it is used.
 
 use hccl_os::shm::{Mapping, Segment};

@@ -62,7 +62,6 @@ struct State {
     /// Live allocations by offset: bytes that the user may touch, bytes taken.
     live: BTreeMap<u64, (u64, u64)>,
     used: u64,
-    peak: u64,
     /// Counts resets, so that an owner from before one frees nothing after it.
     epoch: u64,
 }
@@ -80,7 +79,7 @@ impl Arena {
         })?;
         segment.advise_huge();
         let free = BTreeMap::from([(0, len)]);
-        let state = State { free, live: BTreeMap::new(), used: 0, peak: 0, epoch: 0 };
+        let state = State { free, live: BTreeMap::new(), used: 0, epoch: 0 };
         Ok(Self { segment, state: Mutex::new(state) })
     }
 
@@ -139,7 +138,6 @@ impl Arena {
         }
         state.live.insert(start, (usable, taken));
         state.used += taken;
-        state.peak = state.peak.max(state.used);
         Ok(Block { offset: start, len: usable })
     }
 
@@ -180,7 +178,6 @@ impl Arena {
             free: BTreeMap::from([(0, len as u64)]),
             live: BTreeMap::new(),
             used: 0,
-            peak: 0,
             epoch,
         };
     }
@@ -233,10 +230,9 @@ impl Arena {
         &self.segment
     }
 
-    /// Bytes taken now, and the most that ever were.
-    pub fn usage(&self) -> (u64, u64) {
-        let state = self.state.lock();
-        (state.used, state.peak)
+    /// Bytes taken now.
+    pub fn used(&self) -> u64 {
+        self.state.lock().used
     }
 }
 
@@ -272,7 +268,7 @@ mod tests {
             assert!(arena.free(block.offset));
             assert!(!arena.free(block.offset));
         }
-        assert_eq!(arena.usage().0, 0);
+        assert_eq!(arena.used(), 0);
         arena.allocate(64 << 20, 0, Pages::Huge).unwrap();
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use hccl_os::sync::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use hccl_os::sync::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use parking_lot::Mutex;
 
 use crate::error::{NpuError, NpuResult, code};
@@ -30,7 +30,6 @@ pub struct Context {
     dead: AtomicBool,
     health: Arc<Health>,
     options: Mutex<HashMap<i32, i64>>,
-    id: u64,
 }
 
 impl Context {
@@ -39,7 +38,6 @@ impl Context {
     /// # Errors
     /// When the device has no stream left.
     pub fn new(device: u32, primary: bool) -> NpuResult<Arc<Self>> {
-        static IDS: AtomicU64 = AtomicU64::new(1);
         let context = Arc::new(Self {
             device,
             primary,
@@ -48,7 +46,6 @@ impl Context {
             dead: AtomicBool::new(false),
             health: Arc::default(),
             options: Mutex::default(),
-            id: IDS.fetch_add(1, Ordering::Relaxed),
         });
         let stream = context.create_stream(0, 0)?;
         *context.default_stream.lock() = Some(stream);
@@ -63,11 +60,6 @@ impl Context {
     /// Whether it is the device's own context, that `aclrtSetDevice` makes.
     pub fn is_primary(&self) -> bool {
         self.primary
-    }
-
-    /// Number of the context in this process.
-    pub fn id(&self) -> u64 {
-        self.id
     }
 
     /// Whether it was destroyed, by itself or with its device.

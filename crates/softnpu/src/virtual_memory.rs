@@ -37,11 +37,6 @@ impl Physical {
         let block = arena.allocate(size, 0, Pages::Huge)?;
         Ok(Self { device, arena, block, epoch })
     }
-
-    /// User id of the device.
-    pub fn device(&self) -> u32 {
-        self.device
-    }
 }
 
 impl Drop for Physical {

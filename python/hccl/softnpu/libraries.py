@@ -18,7 +18,8 @@ NAMES = (
     "libacl_tdt_channel.so",
 )
 
-# Data symbol that only our libascendcl.so has: the number of tasks queued and not finished in this process.
+# Data symbol that only our libascendcl.so has: the number of tasks queued and not finished in this process,
+# plus failures that nobody was told of.
 PENDING = "softnpuPendingTasks"
 
 PREFIX = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -54,7 +55,7 @@ def are_ours():
 
 
 def pending():
-    """A live view of the number of unfinished tasks; its `.value` is read without a call into the library."""
+    """A live view of that number; its `.value` is read without a call into the library."""
     return ctypes.c_uint64.in_dll(_open(NAMES[0], os.RTLD_NOLOAD), PENDING)
 
 
