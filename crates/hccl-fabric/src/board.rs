@@ -54,6 +54,8 @@ pub struct Call {
     pub input: Span,
     /// What the operator writes.
     pub output: Span,
+    /// Memory for what is on its way.
+    pub scratch: Span,
 }
 
 /// What became of a rank.
@@ -176,12 +178,10 @@ impl Board {
             *word = u64::from_le_bytes(bytes.try_into().expect("chunks of eight"));
         }
         let spans = &mut words[1 + SIGNATURE_WORDS..];
-        spans[..4].copy_from_slice(&[
-            call.input.offset,
-            call.input.len,
-            call.output.offset,
-            call.output.len,
-        ]);
+        for (words, span) in spans.chunks_exact_mut(2).zip([call.input, call.output, call.scratch])
+        {
+            words.copy_from_slice(&[span.offset, span.len]);
+        }
         let at = self.call_at(rank, sequence);
         for (i, word) in words.into_iter().enumerate() {
             self.u64(at + 8 * i).store(word, Ordering::Relaxed);
@@ -203,7 +203,7 @@ impl Board {
             offset: word(1 + SIGNATURE_WORDS + i),
             len: word(2 + SIGNATURE_WORDS + i),
         };
-        Some(Call { signature, input: span(0), output: span(2) })
+        Some(Call { signature, input: span(0), output: span(2), scratch: span(4) })
     }
 
     /// Raises a rank's progress and wakes whoever sleeps on it.
@@ -295,6 +295,7 @@ mod tests {
             signature: std::array::from_fn(|i| i as u8),
             input: Span { offset: 1, len: 2 },
             output: Span { offset: 3, len: 4 },
+            scratch: Span { offset: 5, len: 6 },
         };
         board.write_call(2, 9, &call);
         assert_eq!(board.read_call(2, 9), Some(call));

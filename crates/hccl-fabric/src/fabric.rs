@@ -1,5 +1,7 @@
 //! What ranks have in common, whatever lies between them.
 
+use std::time::Duration;
+
 use hccl_os::wait::Watch;
 
 use crate::board::Call;
@@ -80,6 +82,8 @@ pub trait Fabric: Send + Sync {
     fn rank(&self) -> u32;
     /// How many ranks there are.
     fn ranks(&self) -> u32;
+    /// Time since some moment of the past, by the clock that time-outs go by.
+    fn now(&self) -> Duration;
     /// Makes a call known and raises the own progress to level 1 of it.
     fn publish(&self, sequence: u64, call: &Call);
     /// A peer's call, once its progress has reached it.

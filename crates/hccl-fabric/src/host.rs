@@ -1,7 +1,7 @@
 //! The fabric of ranks that share a host.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hccl_os::process::ProcessHandle;
 use hccl_os::sync::{AtomicBool, Ordering};
@@ -50,6 +50,7 @@ pub struct HostFabric {
     peers: Vec<Peer>,
     cores_to_spare: bool,
     over: AtomicBool,
+    made: Instant,
 }
 
 impl HostFabric {
@@ -61,7 +62,14 @@ impl HostFabric {
         let rank = join_with.rank;
         let (board, peers) = join(root, join_with)?;
         let cores_to_spare = peers.len() <= hccl_os::cpu::allowance();
-        Ok(Self { rank, board, peers, cores_to_spare, over: AtomicBool::new(false) })
+        Ok(Self {
+            rank,
+            board,
+            peers,
+            cores_to_spare,
+            over: AtomicBool::new(false),
+            made: Instant::now(),
+        })
     }
 }
 
@@ -72,6 +80,10 @@ impl Fabric for HostFabric {
 
     fn ranks(&self) -> u32 {
         self.board.ranks()
+    }
+
+    fn now(&self) -> Duration {
+        self.made.elapsed()
     }
 
     fn publish(&self, sequence: u64, call: &Call) {

@@ -105,6 +105,7 @@ impl Request {
             signature: self.signature(),
             input: span(self.operator.input_blocks(ranks, is_root), self.input),
             output: span(self.operator.output_blocks(ranks, is_root), self.output),
+            scratch: Span::default(),
         }
     }
 

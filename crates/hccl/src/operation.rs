@@ -1,7 +1,7 @@
 //! An operation under way: runs the steps of its plan, never blocks.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hccl_fabric::{Call, Line, reason};
 use hccl_kernels::{Reducer, copy};
@@ -56,7 +56,7 @@ pub struct Operation {
     sequence: u64,
     reducer: Option<Reducer>,
     /// Set when the call was published.
-    begun: Option<Instant>,
+    begun: Option<Duration>,
     /// Next step, and elements of it that are done.
     step: usize,
     done: u64,
@@ -66,7 +66,7 @@ pub struct Operation {
     /// Peer that was told that somebody sleeps for it.
     armed: Option<u32>,
     polls: u32,
-    probed: Instant,
+    probed: Duration,
     buffers: Vec<Buffers>,
     over: bool,
     /// Reused for each chunk, so that a poll allocates nothing.
@@ -82,6 +82,7 @@ impl Operation {
     pub(crate) fn new(inner: Arc<Inner>, request: Request, plan: Arc<Plan>, sequence: u64) -> Self {
         let reducer = request.reduce_op.and_then(|op| Reducer::new(request.data_type, op));
         let ranks = inner.fabric.ranks() as usize;
+        let probed = inner.fabric.now();
         Self {
             inner,
             request,
@@ -95,7 +96,7 @@ impl Operation {
             next_peer: 0,
             armed: None,
             polls: 0,
-            probed: Instant::now(),
+            probed,
             buffers: Vec::new(),
             over: false,
             sources: Vec::with_capacity(ranks),
@@ -129,7 +130,7 @@ impl Operation {
             let fabric = &self.inner.fabric;
             fabric.publish(self.sequence, &self.request.to_call(fabric.ranks(), fabric.rank()));
             self.level = 1;
-            self.begun = Some(Instant::now());
+            self.begun = Some(self.inner.fabric.now());
         }
         match self.run(arm) {
             Ok(polled) => polled,
@@ -257,7 +258,9 @@ impl Operation {
         if let Some(Failed { reason: reason::TIMED_OUT, .. }) = worst {
             let lagging = self.lagging(level, end);
             if !lagging.is_empty() {
-                let waited = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+                let waited = self
+                    .begun
+                    .map_or(Duration::ZERO, |begun| self.inner.fabric.now().saturating_sub(begun));
                 return Err(self.timed_out(waited, lagging, level));
             }
         }
@@ -295,15 +298,15 @@ impl Operation {
     }
 
     fn look_at_clock(&mut self, level: u32, end: u32) -> Result<(), Error> {
-        let now = Instant::now();
-        if now.duration_since(self.probed) >= PROBE_INTERVAL {
+        let now = self.inner.fabric.now();
+        if now.saturating_sub(self.probed) >= PROBE_INTERVAL {
             self.probed = now;
             self.inner.fabric.probe();
             if self.inner.fabric.any_gone() {
                 self.look_for_faults(level, end)?;
             }
         }
-        let waited = self.begun.map_or(Duration::ZERO, |begun| now.duration_since(begun));
+        let waited = self.begun.map_or(Duration::ZERO, |begun| now.saturating_sub(begun));
         match self.inner.options.timeout {
             Some(limit) if waited >= limit => {
                 Err(self.timed_out(limit, self.lagging(level, end), level))

@@ -4,7 +4,7 @@
 //! rank sends to another meets the k-th receive there, whatever else goes on.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hccl_fabric::{Line, Message, SIGNATURE_BYTES, Span};
 use hccl_kernels::{DataType, copy};
@@ -99,8 +99,8 @@ struct Item {
 pub struct Transfers {
     inner: Arc<Inner>,
     items: Vec<Item>,
-    begun: Option<Instant>,
-    probed: Instant,
+    begun: Option<Duration>,
+    probed: Duration,
     polls: u32,
     armed: Option<Line>,
     over: bool,
@@ -128,15 +128,8 @@ impl Transfers {
         }
         items.extend(own);
         inner.transfers.fetch_add(1, Ordering::AcqRel);
-        Ok(Self {
-            inner,
-            items,
-            begun: None,
-            probed: Instant::now(),
-            polls: 0,
-            armed: None,
-            over: false,
-        })
+        let probed = inner.fabric.now();
+        Ok(Self { inner, items, begun: None, probed, polls: 0, armed: None, over: false })
     }
 
     /// Goes as far as it can; see [`crate::Operation::poll`].
@@ -152,7 +145,7 @@ impl Transfers {
         if self.over {
             return Polled::Done;
         }
-        self.begun.get_or_insert_with(Instant::now);
+        self.begun.get_or_insert_with(|| self.inner.fabric.now());
         match self.run(arm) {
             Ok(Polled::Done) => {
                 self.end();
@@ -323,15 +316,15 @@ impl Transfers {
     }
 
     fn look_at_clock(&mut self) -> Result<(), Error> {
-        let now = Instant::now();
-        if now.duration_since(self.probed) >= PROBE_INTERVAL {
+        let now = self.inner.fabric.now();
+        if now.saturating_sub(self.probed) >= PROBE_INTERVAL {
             self.probed = now;
             self.inner.fabric.probe();
             if self.inner.fabric.any_gone() {
                 self.look_for_faults()?;
             }
         }
-        let waited = self.begun.map_or(Duration::ZERO, |begun| now.duration_since(begun));
+        let waited = self.begun.map_or(Duration::ZERO, |begun| now.saturating_sub(begun));
         let Some(limit) = self.inner.options.timeout.filter(|&limit| waited >= limit) else {
             return Ok(());
         };
