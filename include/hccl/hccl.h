@@ -53,6 +53,16 @@ HcclResult HcclAllGatherV(void *sendBuf, uint64_t sendCount, void *recvBuf, cons
                           const void *recvDispls, HcclDataType dataType, HcclComm comm,
                           aclrtStream stream);
 
+/**
+ * As HcclReduceScatter for blocks that differ in length: block r is `sendCounts[r]` elements from
+ * element `sendDispls[r]` of `sendBuf` on. The arrays are host memory with a u64 a rank; the counts
+ * are equal on all ranks; they are read during the call. @return 1 when `sendCounts` of the own
+ * rank is not `recvCount`, or for equal buffers.
+ */
+HcclResult HcclReduceScatterV(void *sendBuf, const void *sendCounts, const void *sendDispls,
+                              void *recvBuf, uint64_t recvCount, HcclDataType dataType,
+                              HcclReduceOp op, HcclComm comm, aclrtStream stream);
+
 /** Rank r receives block r of the root's `sendBuf`, which may be NULL on all others. */
 HcclResult HcclScatter(void *sendBuf, void *recvBuf, uint64_t recvCount, HcclDataType dataType,
                        uint32_t root, HcclComm comm, aclrtStream stream);

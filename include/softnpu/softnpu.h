@@ -67,6 +67,7 @@ typedef struct softnpuMemory {
     uint64_t allocation;    /**< offset in the arena of the allocation that holds the pointer */
     uint64_t allocated;     /**< bytes of that allocation */
     uint64_t offset;        /**< offset of the pointer itself in the arena */
+    uint64_t epoch;         /**< how often the device was reset before the allocation was made */
 } softnpuMemory;
 
 /** Tells which arena and allocation hold a pointer; 107000 when none does. */
@@ -74,6 +75,15 @@ int32_t softnpuMemoryOf(const void *pointer, softnpuMemory *memory);
 
 /** Tells the arena of a device; `allocation` and `allocated` are 0. */
 int32_t softnpuDeviceArena(int32_t device, softnpuMemory *memory);
+
+/**
+ * Allocates memory of a device, whatever the calling thread's context is. 207001 when there is no
+ * room. Give the structure back to softnpuDeviceFree unchanged.
+ */
+int32_t softnpuDeviceMalloc(int32_t device, uint64_t bytes, softnpuMemory *memory);
+
+/** Frees what softnpuDeviceMalloc gave; nothing happens if the device was reset since. */
+int32_t softnpuDeviceFree(const softnpuMemory *memory);
 
 /** Device and context of a stream (NULL: default stream); 107017 for a stale handle. */
 int32_t softnpuStreamDevice(void *stream, int32_t *device);

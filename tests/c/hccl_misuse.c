@@ -580,6 +580,21 @@ static void messages_between_ranks(void)
                                    HCCL_DATA_TYPE_FP32, comm, stream));
     CODE(HCCL_E_PTR, HcclAlltoAllVC(input, NULL, HCCL_DATA_TYPE_FP32, output, HCCL_DATA_TYPE_FP32,
                                     comm, stream));
+    CODE(HCCL_E_PTR, HcclReduceScatterV(input, counts, NULL, output, 4, HCCL_DATA_TYPE_FP32,
+                                        HCCL_REDUCE_SUM, comm, stream));
+    MESSAGE("sendDispls");
+    CODE(HCCL_E_PARA, HcclReduceScatterV(input, counts, places, output, 5, HCCL_DATA_TYPE_FP32,
+                                         HCCL_REDUCE_SUM, comm, stream));
+    MESSAGE("recvCount, 5");
+    CODE(HCCL_E_PARA, HcclReduceScatterV(input, counts, places, input, 4, HCCL_DATA_TYPE_FP32,
+                                         HCCL_REDUCE_SUM, comm, stream));
+    CODE(HCCL_E_NOT_SUPPORT, HcclReduceScatterV(input, counts, places, output, 4,
+                                                HCCL_DATA_TYPE_UINT8, HCCL_REDUCE_SUM, comm, stream));
+    CODE(HCCL_E_NOT_SUPPORT, HcclReduceScatterV(input, counts, places, output, 4,
+                                                HCCL_DATA_TYPE_FP32, (HcclReduceOp)100, comm, stream));
+    OK(HcclReduceScatterV(input, counts, places, output, 4, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM,
+                          comm, stream));
+    OK(aclrtSynchronizeStream(stream));
     counts[0] = 1ULL << 62;
     CODE(HCCL_E_PARA, HcclAlltoAllVC(input, counts, HCCL_DATA_TYPE_FP32, output, HCCL_DATA_TYPE_FP32,
                                      comm, stream));

@@ -101,9 +101,10 @@ ASSERT(HCCL_COMM_CONFIG_RESERVED == 12 && HCCL_CMD_HALF_ALLTOALLV == 20 && HCCL_
 
 SIZE(softnpuWake, 24, 8);
 SIZE(softnpuTask, 40, 8);
-SIZE(softnpuMemory, 56, 8);
+SIZE(softnpuMemory, 64, 8);
 AT(softnpuMemory, allocation, 32);
 AT(softnpuMemory, offset, 48);
+AT(softnpuMemory, epoch, 56);
 
 int layout(void);
 int layout(void)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hccl_abi::extension::{self, Memory, POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::{Scope, Watch};
-use softnpu::arena::Arena;
+use softnpu::arena::{Arena, Pages};
 use softnpu::health::softnpuPendingTasks;
 use softnpu::log::{Level, write};
 use softnpu::messages::{Message, push};
@@ -137,6 +137,32 @@ acl! {
         let device = runtime.device_of(device)?;
         let arena = runtime.arena_of(device)?;
         memory.put("memory", describe(device.user(), &arena))
+    }
+}
+
+acl! {
+    /// Allocates memory of a device, whatever the calling thread's context is.
+    fn softnpuDeviceMalloc(device: i32, bytes: u64, memory: Out<Memory>) {
+        check_size(memory, memory.as_size())?;
+        let runtime = runtime()?;
+        let device = runtime.device_of(device)?;
+        let arena = runtime.arena_of(device)?;
+        let epoch = arena.epoch();
+        let block = arena.allocate(bytes, 0, Pages::HugeFirst)?;
+        let described = describe(device.user(), &arena);
+        let (allocation, allocated, offset) = (block.offset, block.len, block.offset);
+        memory.put("memory", Memory { allocation, allocated, offset, epoch, ..described })
+    }
+}
+
+acl! {
+    /// Frees what `softnpuDeviceMalloc` gave, unless the device was reset since.
+    fn softnpuDeviceFree(memory: In<Memory>) {
+        let memory = memory.get("memory")?;
+        let runtime = runtime()?;
+        let arena = runtime.arena_of(runtime.device_of(memory.device)?)?;
+        arena.free_of_epoch(memory.allocation, memory.epoch);
+        Ok(())
     }
 }
 

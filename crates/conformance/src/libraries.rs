@@ -80,6 +80,8 @@ functions! {
         fn(*const c_void, *const u64, *const u64, c_int, *const c_void, *const u64, *const u64, c_int, *mut c_void, *mut c_void);
     all_gather_v = "HcclAllGatherV":
         fn(*mut c_void, u64, *mut c_void, *const u64, *const u64, c_int, *mut c_void, *mut c_void);
+    reduce_scatter_v = "HcclReduceScatterV":
+        fn(*mut c_void, *const u64, *const u64, *mut c_void, u64, c_int, c_int, *mut c_void, *mut c_void);
     all_to_all_vc = "HcclAlltoAllVC":
         fn(*const c_void, *const u64, c_int, *const c_void, c_int, *mut c_void, *mut c_void);
     send = "HcclSend": fn(*mut c_void, u64, c_int, u32, *mut c_void, *mut c_void);

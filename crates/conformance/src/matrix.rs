@@ -119,6 +119,17 @@ fn expected_output(
             }
             bytes
         }
+        O::ReduceScatterV => {
+            // Each block has a gap of an element behind it.
+            let at: u64 = (0..rank).map(|to| pair_count(count, 0, to) + 1).sum();
+            let mut bytes = Vec::new();
+            for index in at..at + pair_count(count, 0, rank) {
+                let values = (0..ranks).map(|from| data_type.value(seed(case), from, index));
+                let bits = data_type.reduce(Op::Sum, values);
+                bytes.extend_from_slice(&bits.to_le_bytes()[..data_type.size()]);
+            }
+            bytes
+        }
         O::AlltoAllV | O::AlltoAllVC => {
             let gap = u64::from(operator == O::AlltoAllV);
             let mut bytes = Vec::new();

@@ -49,6 +49,7 @@ pub(crate) enum Operator {
     Scatter,
     AlltoAll,
     AllGatherV,
+    ReduceScatterV,
     AlltoAllV,
     AlltoAllVC,
     /// Even ranks send to their successor and then receive from their predecessor, odd ones the
@@ -59,7 +60,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Reduce,
         Self::ReduceScatter,
         Self::ReduceScatterInPlace,
@@ -69,6 +70,7 @@ impl Operator {
         Self::Scatter,
         Self::AlltoAll,
         Self::AllGatherV,
+        Self::ReduceScatterV,
         Self::AlltoAllV,
         Self::AlltoAllVC,
         Self::SendReceive,
@@ -317,7 +319,7 @@ impl Rank {
             O::ReduceScatter | O::ReduceScatterInPlace | O::Scatter => (ranks, 1),
             O::AllGather | O::AllGatherInPlace => (1, ranks),
             O::AlltoAll => (ranks, ranks),
-            O::AllGatherV | O::AlltoAllV | O::AlltoAllVC => {
+            O::AllGatherV | O::ReduceScatterV | O::AlltoAllV | O::AlltoAllVC => {
                 return self.uneven_case(case, data_type, operator, count);
             }
             O::SendReceive | O::Batch => {
@@ -383,15 +385,21 @@ impl Rank {
                 .collect();
             (displacements, next)
         };
-        // What a gathering rank sends is the same for all.
+        // What a gathering rank sends is the same for all, and so is what a rank gets of a sum.
         let to = |to: u32| if operator == Operator::AllGatherV { 0 } else { to };
-        let sent: Vec<u64> = (0..ranks).map(|peer| pair_count(count, rank, to(peer))).collect();
-        let received: Vec<u64> = (0..ranks).map(|from| pair_count(count, from, to(rank))).collect();
+        let from = |from: u32| if operator == Operator::ReduceScatterV { 0 } else { from };
+        let sent: Vec<u64> =
+            (0..ranks).map(|peer| pair_count(count, from(rank), to(peer))).collect();
+        let received: Vec<u64> =
+            (0..ranks).map(|peer| pair_count(count, from(peer), to(rank))).collect();
         let (sent_at, sent_total) = layout(&sent);
         let (received_at, received_total) = layout(&received);
         let bytes = elements(data_type, seed(case), rank, 0, sent_total);
         self.upload(self.input, &bytes)?;
-        let len = received_total as usize * data_type.size();
+        let len = match operator {
+            Operator::ReduceScatterV => received[0] as usize * data_type.size(),
+            _ => received_total as usize * data_type.size(),
+        };
         self.upload(self.output, &vec![0xcd; len])?;
         let matrix: Vec<u64> = (0..ranks)
             .flat_map(|from| (0..ranks).map(move |to| pair_count(count, from, to)))
@@ -412,6 +420,10 @@ impl Rank {
                     comm,
                     stream,
                 )
+            } else if operator == Operator::ReduceScatterV {
+                let (counts, at, sum) = (sent.as_ptr(), sent_at.as_ptr(), Op::Sum.code());
+                let (to, own) = (self.output, received[0]);
+                (libs.reduce_scatter_v)(self.input, counts, at, to, own, ty, sum, comm, stream)
             } else if operator == Operator::AlltoAllV {
                 let (counts, at) = (sent.as_ptr(), sent_at.as_ptr());
                 let (to_counts, to_at) = (received.as_ptr(), received_at.as_ptr());
@@ -422,7 +434,7 @@ impl Rank {
                 (libs.all_to_all_vc)(input, matrix.as_ptr(), ty, output, ty, comm, stream)
             }
         };
-        libs.check("the all-to-all", code)?;
+        libs.check("the uneven operator", code)?;
         self.finish_case(case, data_type, len)
     }
 

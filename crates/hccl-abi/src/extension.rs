@@ -75,8 +75,10 @@ pub struct Memory {
     pub allocated: u64,
     /// Offset of the pointer.
     pub offset: u64,
+    /// How often the device was reset before the allocation was made.
+    pub epoch: u64,
 }
-const _: () = assert!(size_of::<Memory>() == 56);
+const _: () = assert!(size_of::<Memory>() == 64);
 
 impl Memory {
     /// A structure to be filled.
@@ -89,5 +91,6 @@ impl Memory {
         allocation: 0,
         allocated: 0,
         offset: 0,
+        epoch: 0,
     };
 }

@@ -56,6 +56,8 @@ pub struct Call {
     pub output: Span,
     /// Memory for what is on its way.
     pub scratch: Span,
+    /// Two words more, for whoever makes calls.
+    pub words: [u64; 2],
 }
 
 /// What became of a rank.
@@ -173,7 +175,6 @@ impl Board {
     /// Writes a call where the others will look for it once the progress says so.
     pub(crate) fn write_call(&self, rank: u32, sequence: u64, call: &Call) {
         let mut words = [0u64; CALL_WORDS];
-        words[0] = sequence;
         for (word, bytes) in words[1..].iter_mut().zip(call.signature.chunks_exact(8)) {
             *word = u64::from_le_bytes(bytes.try_into().expect("chunks of eight"));
         }
@@ -182,17 +183,23 @@ impl Board {
         {
             words.copy_from_slice(&[span.offset, span.len]);
         }
+        words[CALL_WORDS - 2..].copy_from_slice(&call.words);
         let at = self.call_at(rank, sequence);
-        for (i, word) in words.into_iter().enumerate() {
+        // SYNC(call): a reader that sees any of the new words sees the number 0 when it looks at
+        // the number again; sequence numbers begin at 1.
+        self.u64(at).store(0, Ordering::Relaxed);
+        fence(Ordering::Release);
+        for (i, word) in words.into_iter().enumerate().skip(1) {
             self.u64(at + 8 * i).store(word, Ordering::Relaxed);
         }
+        self.u64(at).store(sequence, Ordering::Release);
     }
 
     /// Reads a rank's call; `None` if the record is not that of this sequence number.
     pub(crate) fn read_call(&self, rank: u32, sequence: u64) -> Option<Call> {
         let at = self.call_at(rank, sequence);
         let word = |i: usize| self.u64(at + 8 * i).load(Ordering::Relaxed);
-        if word(0) != sequence {
+        if self.u64(at).load(Ordering::Acquire) != sequence {
             return None;
         }
         let mut signature = [0u8; SIGNATURE_BYTES];
@@ -203,7 +210,16 @@ impl Board {
             offset: word(1 + SIGNATURE_WORDS + i),
             len: word(2 + SIGNATURE_WORDS + i),
         };
-        Some(Call { signature, input: span(0), output: span(2), scratch: span(4) })
+        let call = Call {
+            signature,
+            input: span(0),
+            output: span(2),
+            scratch: span(4),
+            words: [word(CALL_WORDS - 2), word(CALL_WORDS - 1)],
+        };
+        // SYNC(call): pairs with the fence in `write_call`.
+        fence(Ordering::Acquire);
+        (word(0) == sequence).then_some(call)
     }
 
     /// Raises a rank's progress and wakes whoever sleeps on it.
@@ -296,10 +312,14 @@ mod tests {
             input: Span { offset: 1, len: 2 },
             output: Span { offset: 3, len: 4 },
             scratch: Span { offset: 5, len: 6 },
+            words: [7, 8],
         };
         board.write_call(2, 9, &call);
         assert_eq!(board.read_call(2, 9), Some(call));
         assert_eq!(board.read_call(2, 11), None);
+        board.write_call(2, 11, &call);
+        assert_eq!((board.read_call(2, 9), board.read_call(2, 11)), (None, Some(call)));
+        board.write_call(2, 9, &call);
         assert!(!board.reached(2, 9, 1));
         board.signal(2, 9, 1);
         assert!(board.reached(2, 9, 1) && board.reached(2, 8, 200_000) && !board.reached(2, 9, 2));

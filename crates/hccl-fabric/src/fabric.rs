@@ -39,7 +39,20 @@ pub enum Fault {
     },
 }
 
+/// A reason that names the rank at whose death a chain of failures began.
+const CAUSE_BITS: u32 = 8;
+
 impl Fault {
+    /// The rank whose death made this rank fail, if it says so.
+    pub fn cause(&self) -> Option<u32> {
+        match *self {
+            Self::Failed { reason, .. } if reason >> CAUSE_BITS > 0 => {
+                Some((reason >> CAUSE_BITS) - 1)
+            }
+            _ => None,
+        }
+    }
+
     /// The rank at fault.
     pub fn rank(&self) -> u32 {
         match *self {
@@ -60,10 +73,15 @@ pub mod reason {
     pub const ABORTED: u32 = 4;
     /// It read something impossible from another rank.
     pub const BROKEN: u32 = 5;
+
+    /// It could not go on since another rank's process has ended; [`super::Fault::cause`] reads it.
+    pub fn death_of(rank: u32) -> u32 {
+        rank.saturating_add(1).min(u32::MAX >> super::CAUSE_BITS) << super::CAUSE_BITS | ABORTED
+    }
 }
 
 fn reason_text(reason: u32) -> &'static str {
-    match reason {
+    match reason & ((1 << CAUSE_BITS) - 1) {
         reason::DEAD => "its process ended",
         reason::TIMED_OUT => "an operation ran into its time-out there",
         reason::MISMATCH => "the ranks called different operations",

@@ -5,6 +5,7 @@
 //!     lanes = widen(group of the first source)
 //!     for each further source, in order:
 //!         lanes = lanes op widen(group of the source)
+//!     an average divides the lanes
 //!     for each target:
 //!         group of the target = narrow(lanes)
 //! ```
@@ -20,11 +21,13 @@
 //! - What is left of the last group goes through the same code in groups of one.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use crate::arch::Shell;
 use crate::copy::copy;
 use crate::element::Element;
-use crate::operator::Operator;
+use crate::lanes::map;
+use crate::operator::{Number as _, Operator};
 
 /// Reduces `sources` into every one of `targets`.
 ///
@@ -36,19 +39,22 @@ pub(crate) unsafe fn body<E: Element, O: Operator, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,
+    divisor: u32,
 ) {
     // SAFETY: each function has the same two demands; `copy` only needs the first.
     unsafe {
         match (targets, sources) {
-            (_, &[source]) => {
+            (_, &[source]) if !O::DIVIDES || divisor == 1 => {
                 for &target in targets {
                     copy(target, source, len * size_of::<E>());
                 }
             }
-            (&[t], &[a, b]) => side_by_side::<E, O, S, N>(&[t], &[a, b], len),
-            (&[t, u], &[a, b]) => side_by_side::<E, O, S, N>(&[t, u], &[a, b], len),
-            _ if sources.len() <= FAN_IN => side_by_side::<E, O, S, N>(targets, sources, len),
-            _ => in_passes::<E, O, S, N>(targets, sources, len),
+            (&[t], &[a, b]) => side_by_side::<E, O, S, N>(&[t], &[a, b], len, divisor),
+            (&[t, u], &[a, b]) => side_by_side::<E, O, S, N>(&[t, u], &[a, b], len, divisor),
+            _ if sources.len() <= FAN_IN => {
+                side_by_side::<E, O, S, N>(targets, sources, len, divisor)
+            }
+            _ => in_passes::<E, O, S, N>(targets, sources, len, divisor),
         }
     }
 }
@@ -62,12 +68,13 @@ unsafe fn side_by_side<E: Element, O: Operator, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,
+    divisor: u32,
 ) {
     let whole = len - len % N;
     // SAFETY: the same demands; both ranges lie inside `len`.
     unsafe {
-        groups::<E, O, S, N>(targets, sources, 0, whole);
-        groups::<E, O, S, 1>(targets, sources, whole, len);
+        groups::<E, O, S, N>(targets, sources, 0..whole, divisor);
+        groups::<E, O, S, 1>(targets, sources, whole..len, divisor);
     }
 }
 
@@ -80,6 +87,7 @@ unsafe fn in_passes<E: Element, O: Operator, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,
+    divisor: u32,
 ) {
     const { assert!(BLOCK.is_multiple_of(N)) };
     let mut memory = [const { MaybeUninit::<E::Accumulator>::uninit() }; BLOCK];
@@ -111,33 +119,33 @@ unsafe fn in_passes<E: Element, O: Operator, S: Shell, const N: usize>(
             // SAFETY: as above; all sources of the block have been read.
             unsafe {
                 let lanes = block.add(at - start).cast::<[E::Accumulator; N]>().read();
-                store::<E, S, N>(targets, at, lanes);
+                store::<E, O, S, N>(targets, at, lanes, divisor);
             }
         }
         start = end;
     }
     // SAFETY: the same demands; the range lies inside `len`.
-    unsafe { groups::<E, O, S, 1>(targets, sources, whole, len) }
+    unsafe { groups::<E, O, S, 1>(targets, sources, whole..len, divisor) }
 }
 
-/// The elements from `start` to `end`, a multiple of `N` apart.
+/// The elements of a range, a multiple of `N` long.
 ///
 /// # Safety
-/// As for [`body`], and `start <= end <= len`.
+/// As for [`body`], and the range lies inside `len`.
 #[inline(always)]
 unsafe fn groups<E: Element, O: Operator, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
-    start: usize,
-    end: usize,
+    range: Range<usize>,
+    divisor: u32,
 ) {
-    let mut at = start;
-    while at < end {
+    let mut at = range.start;
+    while at < range.end {
         // SAFETY: `at + N <= end`, so that the group lies inside every region.
         unsafe {
             let lanes = load::<E, S, N>(sources[0], at);
             let lanes = fold::<E, O, S, N>(lanes, &sources[1..], at);
-            store::<E, S, N>(targets, at, lanes);
+            store::<E, O, S, N>(targets, at, lanes, divisor);
         }
         at += N;
     }
@@ -177,11 +185,13 @@ unsafe fn load<E: Element, S: Shell, const N: usize>(
 /// 1. Elements `at..at + N` of every target may be written and are aligned.
 /// 2. The CPU has the instruction set of `S`.
 #[inline(always)]
-unsafe fn store<E: Element, S: Shell, const N: usize>(
+unsafe fn store<E: Element, O: Operator, S: Shell, const N: usize>(
     targets: &[*mut u8],
     at: usize,
     lanes: [E::Accumulator; N],
+    divisor: u32,
 ) {
+    let lanes = if O::DIVIDES { map(lanes, |lane| lane.divide(divisor)) } else { lanes };
     // SAFETY: by (2).
     let group = unsafe { E::narrow::<S, N>(lanes) };
     for &target in targets {

@@ -43,10 +43,12 @@ pub enum DataType {
     F8e5m2 = 16,
     /// 8-bit power of two used as a scale; can be moved, not reduced.
     F8e8m0 = 17,
+    /// A truth value in a byte. The C interface does not have it.
+    Bool = 100,
 }
 
 impl DataType {
-    /// Every data type, in the order of the codes.
+    /// Every data type of the C interface, in the order of the codes.
     pub const ALL: &[DataType] = &[
         DataType::I8,
         DataType::I16,
@@ -75,7 +77,8 @@ impl DataType {
             | DataType::Hif8
             | DataType::F8e4m3
             | DataType::F8e5m2
-            | DataType::F8e8m0 => 1,
+            | DataType::F8e8m0
+            | DataType::Bool => 1,
             DataType::I16 | DataType::U16 | DataType::F16 | DataType::Bf16 => 2,
             DataType::I32 | DataType::U32 | DataType::F32 => 4,
             DataType::I64 | DataType::U64 | DataType::F64 => 8,
@@ -83,12 +86,18 @@ impl DataType {
         }
     }
 
-    /// The data type with this number, or `None` if the number names none.
+    /// The data type with this number of the C interface, or `None` if the number names none.
     pub fn from_code(code: i32) -> Option<Self> {
         Self::ALL.iter().copied().find(|known| i32::from(known.code()) == code)
     }
 
-    /// Number of this data type in the C interface.
+    /// The data type with this [code](Self::code), also one that the C interface does not have.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        let bool = Some(Self::Bool).filter(|known| known.code() == byte);
+        bool.or_else(|| Self::from_code(byte.into()))
+    }
+
+    /// Number of this data type, in the C interface where that has it.
     pub const fn code(self) -> u8 {
         self as u8
     }
@@ -113,6 +122,7 @@ impl DataType {
             DataType::F8e4m3 => "fp8e4m3",
             DataType::F8e5m2 => "fp8e5m2",
             DataType::F8e8m0 => "fp8e8m0",
+            DataType::Bool => "bool",
         }
     }
 }
@@ -135,7 +145,12 @@ mod tests {
                 assert_ne!(one.name(), other.name());
             }
         }
-        for gap in [-1, 13, 18, 255, 256, i32::MAX, i32::MIN] {
+        assert_eq!(DataType::from_byte(100), Some(DataType::Bool));
+        assert_eq!(DataType::from_byte(10), Some(DataType::F64));
+        for gap in [13, 18, 255] {
+            assert_eq!(DataType::from_byte(gap), None, "{gap}");
+        }
+        for gap in [-1, 13, 18, 100, 255, 256, i32::MAX, i32::MIN] {
             assert_eq!(DataType::from_code(gap), None, "{gap}");
         }
     }

@@ -8,7 +8,7 @@
 use crate::arch::Shell;
 use crate::half::bf16_to_f32;
 use crate::lanes::map;
-use crate::operator::Number;
+use crate::operator::{Number, Truth};
 
 /// An element as it lies in memory. Every pattern of bits is a valid element.
 pub(crate) trait Element: Copy {
@@ -67,6 +67,25 @@ macro_rules! floats {
 }
 
 floats!(f32, f64);
+
+/// A truth value in a byte: 0 is false, all else true; results are 0 or 1.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Bool(u8);
+
+impl Element for Bool {
+    type Accumulator = Truth;
+
+    #[inline(always)]
+    unsafe fn widen<S: Shell, const N: usize>(lanes: [Self; N]) -> [Truth; N] {
+        map(lanes, |lane| Truth(lane.0 != 0))
+    }
+
+    #[inline(always)]
+    unsafe fn narrow<S: Shell, const N: usize>(lanes: [Truth; N]) -> [Self; N] {
+        map(lanes, |lane| Self(lane.0.into()))
+    }
+}
 
 /// IEEE half precision.
 #[derive(Clone, Copy)]

@@ -14,6 +14,8 @@ pub(crate) trait Number: Copy {
     fn prod(self, other: Self) -> Self;
     fn max(self, other: Self) -> Self;
     fn min(self, other: Self) -> Self;
+    /// The quotient; of integers without the rest.
+    fn divide(self, by: u32) -> Self;
 
     /// `max` on each pair of lanes.
     ///
@@ -36,6 +38,9 @@ pub(crate) trait Number: Copy {
 
 /// An operator as a type, so that each loop is compiled for exactly one.
 pub(crate) trait Operator {
+    /// Whether what was combined is divided at the end.
+    const DIVIDES: bool = false;
+
     /// Applies the operator to each pair of lanes.
     ///
     /// # Safety
@@ -46,6 +51,18 @@ pub(crate) trait Operator {
 pub(crate) struct Sum;
 
 impl Operator for Sum {
+    #[inline(always)]
+    unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
+        zip(left, right, A::sum)
+    }
+}
+
+/// A sum that is divided before it is rounded.
+pub(crate) struct Avg;
+
+impl Operator for Avg {
+    const DIVIDES: bool = true;
+
     #[inline(always)]
     unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
         zip(left, right, A::sum)
@@ -82,7 +99,7 @@ impl Operator for Min {
 }
 
 macro_rules! integers {
-    ($($integer:ty),+) => {$(
+    ($($integer:ty => $wide:ty),+) => {$(
         impl Number for $integer {
             #[inline(always)]
             fn sum(self, other: Self) -> Self {
@@ -103,11 +120,51 @@ macro_rules! integers {
             fn min(self, other: Self) -> Self {
                 if other < self { other } else { self }
             }
+
+            #[inline(always)]
+            fn divide(self, by: u32) -> Self {
+                // A quotient is no larger than what is divided.
+                (<$wide>::from(self) / <$wide>::from(Ord::max(by, 1))) as Self
+            }
         }
     )+};
 }
 
-integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+integers!(
+    i8 => i64, i16 => i64, i32 => i64, i64 => i128,
+    u8 => u32, u16 => u32, u32 => u32, u64 => u64
+);
+
+/// A truth value: sums and maxima are "or", products and minima "and".
+#[derive(Clone, Copy)]
+pub(crate) struct Truth(pub(crate) bool);
+
+impl Number for Truth {
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline(always)]
+    fn prod(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    #[inline(always)]
+    fn divide(self, _: u32) -> Self {
+        self
+    }
+}
 
 // The standard library's `max` and `min` ignore a NaN, and `maximum` is not stable. Each of the
 // two selections below is one instruction on x86. They disagree only for equal operands, where the
@@ -139,6 +196,11 @@ macro_rules! floats {
                 let second = if other < self { other } else { self };
                 let smaller = <$float>::from_bits(first.to_bits() | second.to_bits());
                 if self.is_nan() | other.is_nan() { <$float>::NAN } else { smaller }
+            }
+
+            #[inline(always)]
+            fn divide(self, by: u32) -> Self {
+                self / by as $float
             }
 
             $($lanes)*

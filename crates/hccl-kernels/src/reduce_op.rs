@@ -15,18 +15,27 @@ pub enum ReduceOp {
     Max = 2,
     /// Minimum; a NaN wins, and -0 is below +0.
     Min = 3,
+    /// Average: the sum, divided by the number of ranks; of integers without the rest. The C
+    /// interface does not have it.
+    Avg = 100,
 }
 
 impl ReduceOp {
-    /// Every operator, in the order of the codes.
+    /// Every operator of the C interface, in the order of the codes.
     pub const ALL: &[ReduceOp] = &[ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min];
 
-    /// The operator with this number, or `None` if the number names none.
+    /// The operator with this number of the C interface, or `None` if the number names none.
     pub fn from_code(code: i32) -> Option<Self> {
         Self::ALL.iter().copied().find(|known| i32::from(known.code()) == code)
     }
 
-    /// Number of this operator in the C interface.
+    /// The operator with this [code](Self::code), also one that the C interface does not have.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        let avg = Some(Self::Avg).filter(|known| known.code() == byte);
+        avg.or_else(|| Self::from_code(byte.into()))
+    }
+
+    /// Number of this operator, in the C interface where that has it.
     pub const fn code(self) -> u8 {
         self as u8
     }
@@ -38,6 +47,7 @@ impl ReduceOp {
             ReduceOp::Prod => "prod",
             ReduceOp::Max => "max",
             ReduceOp::Min => "min",
+            ReduceOp::Avg => "avg",
         }
     }
 }
@@ -59,5 +69,9 @@ mod tests {
         }
         assert_eq!(ReduceOp::from_code(-1), None);
         assert_eq!(ReduceOp::from_code(4), None);
+        assert_eq!(ReduceOp::from_code(100), None);
+        assert_eq!(ReduceOp::from_byte(100), Some(ReduceOp::Avg));
+        assert_eq!(ReduceOp::from_byte(3), Some(ReduceOp::Min));
+        assert_eq!(ReduceOp::from_byte(4), None);
     }
 }

@@ -5,8 +5,8 @@ use std::fmt;
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{Avx2, Avx512};
 use crate::arch::{Kernel, Portable, Shell};
-use crate::element::{Bf16, Element, F16};
-use crate::operator::{Max, Min, Prod, Sum};
+use crate::element::{Bf16, Bool, Element, F16};
+use crate::operator::{Avg, Max, Min, Prod, Sum};
 use crate::{DataType, Isa, ReduceOp};
 
 /// A reduction kernel bound to one data type, operator and instruction set.
@@ -21,7 +21,8 @@ pub struct Reducer {
 impl Reducer {
     /// The kernel for the preferred instruction set of this CPU.
     ///
-    /// `None` where the data type can only be moved: 128-bit integers and the 8-bit floats.
+    /// `None` where the data type can only be moved (128-bit integers and the 8-bit floats), and
+    /// for averages of truth values.
     pub fn new(data_type: DataType, op: ReduceOp) -> Option<Reducer> {
         Self::with_isa(data_type, op, Isa::best())
     }
@@ -71,6 +72,7 @@ impl Reducer {
     /// - `max` and `min` are NaN if any source is, and order -0 below +0.
     /// - A float that is NaN comes out as the positive quiet one without payload.
     /// - A single source is copied, bit for bit.
+    /// - Averages are not divided; see [`Self::run_divided`].
     ///
     /// Sources are read a block at a time, all of them before any target of that block is written.
     ///
@@ -107,7 +109,27 @@ impl Reducer {
             self.data_type
         );
         // SAFETY: the demands above; `with_isa` has checked the instruction set.
-        unsafe { (self.kernel)(targets, sources, len) }
+        unsafe { (self.kernel)(targets, sources, len, 1) }
+    }
+
+    /// As [`Self::run`], where an average divides the sum by `divisor`, before it rounds to a
+    /// 16-bit float. A single source is divided too. Other operators ignore the divisor.
+    ///
+    /// # Panics
+    /// If there is no source.
+    ///
+    /// # Safety
+    /// As for [`Self::run`].
+    pub unsafe fn run_divided(
+        &self,
+        targets: &[*mut u8],
+        sources: &[*const u8],
+        len: usize,
+        divisor: u32,
+    ) {
+        assert!(!sources.is_empty(), "a reduction needs a source");
+        // SAFETY: the demands are those of `run`.
+        unsafe { (self.kernel)(targets, sources, len, divisor) }
     }
 }
 
@@ -133,6 +155,8 @@ fn by_type<S: Shell>(data_type: DataType, op: ReduceOp) -> Option<Kernel> {
         DataType::Bf16 => by_op::<S, Bf16, 16>(op),
         DataType::F32 => by_op::<S, f32, 16>(op),
         DataType::F64 => by_op::<S, f64, 8>(op),
+        DataType::Bool if op == ReduceOp::Avg => return None,
+        DataType::Bool => by_op::<S, Bool, 64>(op),
         DataType::I128
         | DataType::Hif8
         | DataType::F8e4m3
@@ -147,5 +171,6 @@ fn by_op<S: Shell, E: Element, const N: usize>(op: ReduceOp) -> Kernel {
         ReduceOp::Prod => S::kernel::<E, Prod, N>(),
         ReduceOp::Max => S::kernel::<E, Max, N>(),
         ReduceOp::Min => S::kernel::<E, Min, N>(),
+        ReduceOp::Avg => S::kernel::<E, Avg, N>(),
     }
 }

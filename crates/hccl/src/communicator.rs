@@ -7,22 +7,48 @@ use std::time::Duration;
 use hccl_fabric::Fabric;
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, fence, low_half};
 use hccl_os::wait::{Scope, Watch, wake_all};
-use hccl_plan::{Operator, Plan, mesh};
+use hccl_plan::{Algorithm, Mesh, Operator, Task, expand};
 use parking_lot::Mutex;
 
+use crate::average::Average;
 use crate::call::Request;
 use crate::error::{Context, Error};
-use crate::operation::Operation;
-use crate::runnable::{RUNNABLE, runnable};
+use crate::memory::{Piece, Workspace};
+use crate::operation::{Operation, Route};
+use crate::plans::{Key, PlanStatistics, Plans};
+use crate::route;
 use crate::transfer::{Transfer, Transfers};
+use crate::views::Peer;
 
 /// What a communicator is told at creation.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// Its name, for messages.
     pub name: String,
     /// How long an operation may wait for others; `None` for as long as it takes.
     pub timeout: Option<Duration>,
+    /// Where room comes from for private memory, and for algorithms that need scratch memory.
+    /// Without it, requests that need room are refused.
+    pub workspace: Option<Arc<dyn Workspace>>,
+    /// Bytes of room that a call may take before it is cut into rounds; equal on all ranks.
+    pub buffer_bytes: u64,
+    /// The algorithm for operators that it can run; the direct mesh for all others.
+    pub algorithm: Option<Algorithm>,
+}
+
+/// Size of the room where nothing else is said: 200 MiB, HCCL's own default.
+pub const BUFFER_BYTES: u64 = 200 << 20;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            timeout: None,
+            workspace: None,
+            buffer_bytes: BUFFER_BYTES,
+            algorithm: None,
+        }
+    }
 }
 
 /// A group of ranks, seen from one of them. Cheap to clone; clones are the same communicator.
@@ -38,7 +64,12 @@ pub(crate) struct Inner {
     /// also when they are polled out of order.
     turn: AtomicU64,
     turn_waiters: AtomicU32,
-    plans: Mutex<HashMap<(Operator, u32), Arc<Plan>>>,
+    /// The algorithm of each operator, by the size of the call as a power of two.
+    chosen: Mutex<HashMap<(Operator, u32), Arc<Algorithm>>>,
+    plans: Plans,
+    room: Mutex<Option<Piece>>,
+    /// Reused by the operation whose turn it is.
+    peers: Mutex<Vec<Peer>>,
     failed: OnceLock<Error>,
     /// Messages to and from each rank that were started, and transfers that have not ended.
     pub(crate) sent: Vec<AtomicU64>,
@@ -56,7 +87,10 @@ impl Communicator {
             issued: AtomicU64::new(0),
             turn: AtomicU64::new(1),
             turn_waiters: AtomicU32::new(0),
-            plans: Mutex::default(),
+            chosen: Mutex::default(),
+            plans: Plans::new(),
+            room: Mutex::default(),
+            peers: Mutex::default(),
             failed: OnceLock::new(),
             sent: (0..ranks).map(|_| AtomicU64::new(0)).collect(),
             received: (0..ranks).map(|_| AtomicU64::new(0)).collect(),
@@ -89,9 +123,9 @@ impl Communicator {
             return Err(error.clone());
         }
         request.check(self.ranks(), self.rank())?;
-        let plan = inner.plan(request.operator, request.root)?;
+        let route = inner.route(&request)?;
         let sequence = inner.issued.fetch_add(1, Ordering::Relaxed) + 1;
-        Ok(Operation::new(inner.clone(), request, plan, sequence))
+        Ok(Operation::new(inner.clone(), request, route, sequence))
     }
 
     /// Starts messages to and from other ranks, all at once: none waits for another, except that
@@ -104,6 +138,11 @@ impl Communicator {
             return Err(error.clone());
         }
         Transfers::new(self.0.clone(), requests)
+    }
+
+    /// How well the plans that are kept have served so far.
+    pub fn plan_statistics(&self) -> PlanStatistics {
+        self.0.plans.statistics()
     }
 
     /// Whether operations were started that have not ended.
@@ -132,27 +171,125 @@ impl Communicator {
 }
 
 impl Inner {
-    /// Plans are made once for each operator and root.
-    fn plan(&self, operator: Operator, root: u32) -> Result<Arc<Plan>, Error> {
-        let invalid = |what, given: String, allowed: &str| {
-            Err(Error::Invalid { what, given, allowed: allowed.into() })
-        };
-        if operator.has_extents() {
-            let allowed = "an operator with one count for all ranks";
-            return invalid("operator", operator.to_string(), allowed);
-        }
-        let root = if operator.is_rooted() { root } else { 0 };
+    /// How a request is run.
+    fn route(&self, request: &Request) -> Result<Route, Error> {
         let (ranks, rank) = (self.fabric.ranks(), self.fabric.rank());
-        let mut plans = self.plans.lock();
-        if let Some(plan) = plans.get(&(operator, root)) {
-            return Ok(plan.clone());
+        let operator = request.operator;
+        if matches!(operator, Operator::Send | Operator::BatchSendRecv) {
+            return Err(Error::Invalid {
+                what: "operator",
+                given: operator.to_string(),
+                allowed: "a collective; messages are started as transfers".into(),
+            });
         }
-        let plan = Arc::new(mesh(operator, ranks, rank, root));
-        if let Err(why) = runnable(&plan) {
-            return invalid("plan", format!("{} with {why}", plan.algorithm), RUNNABLE);
+        let algorithm = self.choose(request);
+        let direct = route::is_direct(&algorithm);
+        let gaps = match &request.lengths {
+            Some(lengths) => lengths.has_gaps(operator, direct),
+            None => (false, false),
+        };
+        let (input, output) = request.elements(ranks, rank);
+        let in_room = (
+            input > 0 && (request.input.is_private() || gaps.0),
+            output > 0 && (request.output.is_private() || gaps.1),
+        );
+        let cut = route::cut(
+            &algorithm,
+            operator,
+            ranks,
+            (request.count, request.data_type.size() as u64),
+            (self.options.buffer_bytes, in_room.0 || in_room.1),
+        );
+        cut.check(operator)?;
+        let key = Key {
+            operator,
+            root: if operator.is_rooted() { request.root } else { 0 },
+            extents: request.lengths.as_ref().map(|it| it.extents(operator, rank, in_room)),
+            algorithm: (*algorithm).clone(),
+        };
+        let plan = self.plans.get(key, |key| {
+            let Key { operator, root, extents, algorithm } = key.clone();
+            let invalid = |given: String, allowed: &str| Error::Invalid {
+                what: "algorithm",
+                given,
+                allowed: allowed.to_owned(),
+            };
+            let plan = expand(&algorithm, &Task { operator, ranks, root, extents }, rank)
+                .map_err(|why| invalid(why.to_string(), "one that has the operator"))?;
+            match route::runnable(&plan) {
+                Ok(()) => Ok(plan),
+                Err(why) => {
+                    let given = format!("{} with {why}", plan.algorithm);
+                    Err(invalid(given, "a plan of this version for these ranks"))
+                }
+            }
+        })?;
+        let at_once = route::reduces_at_once(&algorithm);
+        Ok(Route {
+            plan,
+            signature: request.signature(route::digest(&algorithm, cut)),
+            direct,
+            in_room,
+            cut,
+            average: Average::new(request.reduce_op.filter(|_| operator.reduces()), ranks, at_once),
+        })
+    }
+
+    /// The algorithm for a request; the same on all ranks.
+    fn choose(&self, request: &Request) -> Arc<Algorithm> {
+        let class = u64::BITS - request.block_bytes().leading_zeros();
+        let mut chosen = self.chosen.lock();
+        let choose = || {
+            let wish = self.options.algorithm.as_ref();
+            let wish = wish.filter(|wish| self.can_run(wish, request));
+            Arc::new(wish.cloned().unwrap_or(Algorithm::Mesh(Mesh::Direct)))
+        };
+        chosen.entry((request.operator, class)).or_insert_with(choose).clone()
+    }
+
+    /// Whether an algorithm has the operator, which no length decides.
+    fn can_run(&self, algorithm: &Algorithm, request: &Request) -> bool {
+        let rank = self.fabric.rank();
+        let operator = request.operator;
+        let task = Task {
+            operator,
+            ranks: self.fabric.ranks(),
+            root: if operator.is_rooted() { request.root } else { 0 },
+            extents: request.lengths.as_ref().map(|it| it.extents(operator, rank, (true, true))),
+        };
+        expand(algorithm, &task, rank).is_ok()
+    }
+
+    /// Room of so many bytes; what was in it is lost. For the operation whose turn it is.
+    pub(crate) fn room(
+        &self,
+        bytes: u64,
+        context: impl FnOnce() -> Context,
+    ) -> Result<Piece, Error> {
+        let mut room = self.room.lock();
+        if let Some(piece) = room.filter(|piece| piece.len >= bytes) {
+            return Ok(piece);
         }
-        plans.insert((operator, root), plan.clone());
-        Ok(plan)
+        let Some(workspace) = &self.options.workspace else {
+            let why = "the communicator was made without a workspace".into();
+            return Err(Error::NoRoom { context: context(), bytes, why });
+        };
+        if let Some(old) = room.take() {
+            workspace.free(old);
+        }
+        match workspace.allocate(bytes) {
+            Ok(piece) => Ok(*room.insert(piece)),
+            Err(why) => Err(Error::NoRoom { context: context(), bytes, why }),
+        }
+    }
+
+    pub(crate) fn take_peers(&self) -> Vec<Peer> {
+        std::mem::take(&mut *self.peers.lock())
+    }
+
+    pub(crate) fn give_back(&self, mut peers: Vec<Peer>) {
+        peers.clear();
+        *self.peers.lock() = peers;
     }
 
     pub(crate) fn context(&self, operation: String) -> Context {
@@ -213,6 +350,18 @@ impl Inner {
         fence(Ordering::SeqCst);
         if self.turn_waiters.load(Ordering::Relaxed) != 0 {
             wake_all(low_half(&self.turn), Scope::Private);
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let room = self.room.get_mut().take();
+        // After a failure others may still be in it; it is theirs until the memory goes.
+        if let (Some(room), Some(workspace), None) =
+            (room, &self.options.workspace, self.failed.get())
+        {
+            workspace.free(room);
         }
     }
 }

@@ -88,6 +88,16 @@ pub enum Error {
         /// What it points to.
         what: String,
     },
+    /// There is no room for what an operation has on its way.
+    #[error("{context}: no room for {bytes} bytes on their way: {why}")]
+    NoRoom {
+        /// Which operation.
+        context: Context,
+        /// How many bytes it needs.
+        bytes: u64,
+        /// Why there are none.
+        why: String,
+    },
     /// The communicator was told to stop, or an operation was thrown away half done.
     #[error("communicator {communicator} on rank {rank} was aborted: {cause}")]
     Aborted {
@@ -105,7 +115,9 @@ impl Error {
     pub(crate) fn reason(&self) -> u32 {
         match self {
             Self::Mismatch { .. } => reason::MISMATCH,
-            Self::Peer { .. } => reason::ABORTED,
+            // The first cause goes on to whoever waits for this rank.
+            Self::Peer { fault: Fault::Dead { rank, .. }, .. } => reason::death_of(*rank),
+            Self::Peer { .. } | Self::NoRoom { .. } => reason::ABORTED,
             Self::TimedOut { .. } => reason::TIMED_OUT,
             Self::Broken { .. } => reason::BROKEN,
             Self::Invalid { .. } | Self::Aborted { .. } => reason::ABORTED,

@@ -5,17 +5,29 @@
 //! the memory of all ranks. Starting an operator gives an [`Operation`], a state machine that
 //! never blocks: whoever wants it to finish polls it. Knows nothing of C, Python or devices.
 
+mod average;
 mod call;
 mod communicator;
 mod error;
+mod faults;
+mod lengths;
+mod meeting;
+mod memory;
 mod operation;
-mod runnable;
+mod plans;
+mod room;
+mod route;
+mod steps;
 mod transfer;
+mod views;
 
-pub use call::{Piece, Request};
-pub use communicator::{Communicator, Options};
+pub use call::Request;
+pub use communicator::{BUFFER_BYTES, Communicator, Options};
 pub use error::{Context, Error, Lag};
 pub use hccl_kernels::{DataType, ReduceOp};
-pub use hccl_plan::Operator;
+pub use hccl_plan::{Algorithm, Extent, Flat, Mesh, Operator};
+pub use lengths::Lengths;
+pub use memory::{Memory, Piece, Private, Workspace};
 pub use operation::{Operation, Polled};
+pub use plans::PlanStatistics;
 pub use transfer::{Direction, Transfer, Transfers};

@@ -1,22 +1,29 @@
-//! An operation under way: runs the steps of its plan, never blocks.
+//! An operation under way: runs the rounds of its plan, never blocks.
+//!
+//! A round goes through three stages. What is in private memory is copied into the communicator's
+//! room; then the own level says that the buffers may be touched, and the steps of the plan run;
+//! then what is in the room is copied out. Where all is shared there is one round, and nothing to
+//! copy.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hccl_fabric::{Call, Line, reason};
-use hccl_kernels::{Reducer, copy};
+use hccl_fabric::{Call, Line};
+use hccl_kernels::Reducer;
 use hccl_os::wait::{Backoff, SLEEP_MAX, Watch, sleep_on};
-use hccl_plan::{Buffer, Peers, Place, Plan, Span, Step};
+use hccl_plan::{Peers, Plan, Step};
 
-use crate::call::{Request, describe};
+use crate::average::Average;
+use crate::call::Request;
 use crate::communicator::Inner;
-use crate::error::{Context, Error, Lag};
+use crate::error::{Context, Error};
+use crate::lengths::Run;
+use crate::route::Cut;
+use crate::views::Views;
 
 /// Bytes of each buffer that one poll works on. Small enough that sources and targets stay in a
 /// core's cache between read and write, large enough that the turn costs nothing beside it.
 pub(crate) const CHUNK_BYTES: u64 = 256 << 10;
-/// Borders between ranks fall on multiples of this: two cache lines, which are fetched together.
-const GRANULE_BYTES: u64 = 128;
 /// How often a waiting operation asks the kernel whether its peers live.
 pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 /// Polls between two looks at the clock while spinning.
@@ -40,67 +47,115 @@ pub enum Polled {
     Failed(Error),
 }
 
-/// Where a rank's buffers are in this process.
-#[derive(Clone, Copy)]
-struct Buffers {
-    input: *mut u8,
-    output: *mut u8,
+/// Where a round is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Private memory goes into the room.
+    In,
+    /// The steps of the plan.
+    Steps,
+    /// What the own rank must divide of its output.
+    Average,
+    /// The room goes into private memory.
+    Out,
 }
 
 /// An operation that was started. Dropping it before its end aborts the communicator, since the
 /// other ranks count on it.
 pub struct Operation {
-    inner: Arc<Inner>,
-    request: Request,
-    plan: Arc<Plan>,
-    sequence: u64,
-    reducer: Option<Reducer>,
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) request: Request,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) sequence: u64,
+    pub(crate) signature: [u8; hccl_fabric::SIGNATURE_BYTES],
+    pub(crate) direct: bool,
+    /// Whether input and output pass through the room.
+    pub(crate) in_room: (bool, bool),
+    pub(crate) cut: Cut,
+    pub(crate) reducer: Option<Reducer>,
+    pub(crate) average: Average,
     /// Set when the call was published.
     begun: Option<Duration>,
-    /// Next step, and elements of it that are done.
-    step: usize,
-    done: u64,
-    level: u32,
+    pub(crate) round: u64,
+    pub(crate) stage: Stage,
+    /// Next step, or run of elements between a buffer and the room, and elements of it that are
+    /// done.
+    pub(crate) step: usize,
+    pub(crate) done: u64,
+    /// What is left to pass in or out in this round.
+    pub(crate) runs: Vec<Run>,
+    /// Where the room for input and for output begins, where they pass through it.
+    pub(crate) rooms: (*mut u8, *mut u8),
+    /// Elements from a block to the next there.
+    pub(crate) room_chunk: u64,
+    /// The call as the others read it.
+    pub(crate) call: Call,
     /// First peer that was not seen at the level of the current wait.
     next_peer: u32,
     /// Peer that was told that somebody sleeps for it.
     armed: Option<u32>,
     polls: u32,
     probed: Duration,
-    buffers: Vec<Buffers>,
+    pub(crate) views: Views,
     over: bool,
     /// Reused for each chunk, so that a poll allocates nothing.
-    sources: Vec<*const u8>,
-    targets: Vec<*mut u8>,
+    pub(crate) sources: Vec<*const u8>,
+    pub(crate) targets: Vec<*mut u8>,
 }
 
 // SAFETY: the addresses lie in memory that the fabric keeps mapped as long as the communicator
-// lives; one thread at a time polls.
+// lives, or in private memory that the caller vouched for; one thread at a time polls.
 unsafe impl Send for Operation {}
 
+/// How a request is to be run.
+pub(crate) struct Route {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) signature: [u8; hccl_fabric::SIGNATURE_BYTES],
+    pub(crate) direct: bool,
+    pub(crate) in_room: (bool, bool),
+    pub(crate) cut: Cut,
+    pub(crate) average: Average,
+}
+
 impl Operation {
-    pub(crate) fn new(inner: Arc<Inner>, request: Request, plan: Arc<Plan>, sequence: u64) -> Self {
-        let reducer = request.reduce_op.and_then(|op| Reducer::new(request.data_type, op));
-        let ranks = inner.fabric.ranks() as usize;
+    pub(crate) fn new(inner: Arc<Inner>, request: Request, route: Route, sequence: u64) -> Self {
+        let reducer = request.reduce_op.and_then(|op| route.average.reducer(request.data_type, op));
         let probed = inner.fabric.now();
+        let views = Views {
+            peers: Vec::new(),
+            size: request.data_type.size() as u64,
+            first: 0,
+            exact: request.lengths.is_some(),
+        };
+        let Route { plan, signature, direct, in_room, cut, average } = route;
         Self {
             inner,
             request,
             plan,
             sequence,
+            signature,
+            direct,
+            in_room,
+            cut,
             reducer,
+            average,
             begun: None,
+            round: 0,
+            stage: Stage::In,
             step: 0,
             done: 0,
-            level: 0,
+            runs: Vec::new(),
+            rooms: (std::ptr::null_mut(), std::ptr::null_mut()),
+            room_chunk: 0,
+            call: Call::default(),
             next_peer: 0,
             armed: None,
             polls: 0,
             probed,
-            buffers: Vec::new(),
+            views,
             over: false,
-            sources: Vec::with_capacity(ranks),
-            targets: Vec::with_capacity(ranks),
+            sources: Vec::new(),
+            targets: Vec::new(),
         }
     }
 
@@ -127,10 +182,11 @@ impl Operation {
                     return Polled::Pending { watch: Some(watch), spin: false };
                 }
             }
-            let fabric = &self.inner.fabric;
-            fabric.publish(self.sequence, &self.request.to_call(fabric.ranks(), fabric.rank()));
-            self.level = 1;
             self.begun = Some(self.inner.fabric.now());
+            if let Err(error) = self.prepare() {
+                self.over = true;
+                return Polled::Failed(self.inner.fail(error));
+            }
         }
         match self.run(arm) {
             Ok(polled) => polled,
@@ -150,30 +206,79 @@ impl Operation {
     }
 
     fn run(&mut self, arm: bool) -> Result<Polled, Error> {
+        loop {
+            match self.stage {
+                Stage::In => {
+                    if self.pass(true)? {
+                        return Ok(Polled::Progress);
+                    }
+                    if self.round == 0 {
+                        self.publish();
+                    } else {
+                        self.inner.fabric.signal(self.sequence, self.level(1));
+                    }
+                    self.enter(Stage::Steps);
+                }
+                Stage::Steps => {
+                    if let Some(polled) = self.run_steps(arm)? {
+                        return Ok(polled);
+                    }
+                    self.enter(Stage::Average);
+                }
+                Stage::Average => {
+                    if self.divide()? {
+                        return Ok(Polled::Progress);
+                    }
+                    self.enter(Stage::Out);
+                    self.find_runs(false);
+                }
+                Stage::Out => {
+                    if self.pass(false)? {
+                        return Ok(Polled::Progress);
+                    }
+                    self.round += 1;
+                    if self.round >= self.cut.rounds() {
+                        break;
+                    }
+                    self.enter(Stage::In);
+                    self.find_runs(true);
+                }
+            }
+        }
+        self.over = true;
+        self.inner.give_back(std::mem::take(&mut self.views.peers));
+        self.inner.end_turn(self.sequence);
+        Ok(Polled::Done)
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.step, self.done) = (stage, 0, 0);
+    }
+
+    fn run_steps(&mut self, arm: bool) -> Result<Option<Polled>, Error> {
         let plan = self.plan.clone();
         while let Some(step) = plan.steps.get(self.step) {
             match step {
                 Step::Signal { level } => {
-                    self.level = *level;
-                    self.inner.fabric.signal(self.sequence, self.level);
+                    self.inner.fabric.signal(self.sequence, self.level(*level));
                 }
                 Step::Wait { peers, level } => {
                     if let Some(pending) = self.await_peers(*peers, *level, arm)? {
-                        return Ok(pending);
+                        return Ok(Some(pending));
                     }
                     self.next_peer = 0;
-                    if *level == 1 {
-                        self.meet()?;
+                    if self.round == 0 {
+                        self.meet(*peers)?;
                     }
                 }
                 Step::Reduce { span, sources, targets } => {
-                    if self.reduce(*span, sources, targets) {
-                        return Ok(Polled::Progress);
+                    if self.reduce(*span, sources, targets)? {
+                        return Ok(Some(Polled::Progress));
                     }
                 }
                 Step::Copy { span, source, target } => {
-                    if self.copy(*span, *source, *target) {
-                        return Ok(Polled::Progress);
+                    if self.copy(*span, *source, *target)? {
+                        return Ok(Some(Polled::Progress));
                     }
                 }
                 _ => unreachable!("a plan with other steps is not `runnable`"),
@@ -181,9 +286,13 @@ impl Operation {
             self.step += 1;
             self.done = 0;
         }
-        self.over = true;
-        self.inner.end_turn(self.sequence);
-        Ok(Polled::Done)
+        Ok(None)
+    }
+
+    /// The level of this round that stands for one of the plan.
+    fn level(&self, level: u32) -> u32 {
+        // `Cut::check` refused more rounds than levels.
+        self.round as u32 * self.cut.stride + level
     }
 
     /// `None` when the peers have come as far; else what to wait for.
@@ -198,6 +307,7 @@ impl Operation {
             Peers::All => (self.next_peer, ranks),
             Peers::One(rank) => (rank, rank + 1),
         };
+        let level = self.level(level);
         let Some(mut peer) = self.behind(first, end, level) else {
             return Ok(None);
         };
@@ -242,57 +352,25 @@ impl Operation {
     /// Fails if a rank that is still needed is gone. A rank that went after it did its part is
     /// none of our business.
     fn look_for_faults(&self, level: u32, end: u32) -> Result<(), Error> {
-        use hccl_fabric::Fault::{Dead, Failed};
-        let fabric = &*self.inner.fabric;
-        let late = |peer: &u32| !fabric.reached(*peer, self.sequence, level);
-        let faults: Vec<_> =
-            (self.next_peer..end).filter(late).filter_map(|peer| fabric.fault(peer)).collect();
-        // A death explains the failures and departures that follow from it.
-        let worst = faults
-            .iter()
-            .find(|fault| matches!(fault, Dead { .. }))
-            .or_else(|| faults.iter().find(|fault| matches!(fault, Failed { .. })))
-            .or_else(|| faults.first());
-        // Another rank ran into its time-out, waiting as we do: the cause is whoever keeps both of
-        // us waiting, if there is such a rank.
-        if let Some(Failed { reason: reason::TIMED_OUT, .. }) = worst {
-            let lagging = self.lagging(level, end);
-            if !lagging.is_empty() {
-                let waited = self
-                    .begun
-                    .map_or(Duration::ZERO, |begun| self.inner.fabric.now().saturating_sub(begun));
-                return Err(self.timed_out(waited, lagging, level));
-            }
-        }
-        match worst {
-            // The rank may have finished between our look at its progress and its going.
-            Some(fault) if late(&fault.rank()) => {
-                let context = self.context();
-                Err(Error::Peer { context, fault: fault.clone() })
-            }
-            _ => Ok(()),
-        }
+        let waited = || {
+            let now = self.inner.fabric.now();
+            self.begun.map_or(Duration::ZERO, |begun| now.saturating_sub(begun))
+        };
+        let late = |peer: u32| !self.inner.fabric.reached(peer, self.sequence, level);
+        crate::faults::of_late_ranks(
+            &*self.inner.fabric,
+            self.next_peer..end,
+            late,
+            || self.context(),
+            |lagging| self.timed_out(waited(), lagging, level),
+        )
     }
 
-    /// Ranks that are late and of which nothing is known that would explain it.
-    fn lagging(&self, level: u32, end: u32) -> Vec<Lag> {
-        let fabric = &*self.inner.fabric;
-        (self.next_peer..end)
-            .filter(|&peer| !fabric.reached(peer, self.sequence, level))
-            .filter(|&peer| fabric.fault(peer).is_none())
-            .map(|rank| Lag {
-                rank,
-                process: fabric.process(rank),
-                sequence: fabric.position(rank).0,
-            })
-            .collect()
-    }
-
-    fn context(&self) -> Context {
+    pub(crate) fn context(&self) -> Context {
         self.inner.context(format!("{} number {}", self.request.operator, self.sequence))
     }
 
-    fn timed_out(&self, waited: Duration, lagging: Vec<Lag>, level: u32) -> Error {
+    fn timed_out(&self, waited: Duration, lagging: Vec<crate::error::Lag>, level: u32) -> Error {
         let context = self.context();
         Error::TimedOut { context, waited, lagging, finishing: level > 1 }
     }
@@ -309,101 +387,13 @@ impl Operation {
         let waited = self.begun.map_or(Duration::ZERO, |begun| now.saturating_sub(begun));
         match self.inner.options.timeout {
             Some(limit) if waited >= limit => {
-                Err(self.timed_out(limit, self.lagging(level, end), level))
+                let fabric = &*self.inner.fabric;
+                let late = |peer: u32| !fabric.reached(peer, self.sequence, level);
+                let lagging = crate::faults::lagging(fabric, self.next_peer..end, late);
+                Err(self.timed_out(limit, lagging, level))
             }
             _ => Ok(()),
         }
-    }
-
-    /// All have called: compares what, and finds everybody's buffers.
-    fn meet(&mut self) -> Result<(), Error> {
-        let fabric = &*self.inner.fabric;
-        let own = self.request.signature();
-        let context = || self.context();
-        let calls: Vec<Option<Call>> =
-            (0..fabric.ranks()).map(|peer| fabric.call_of(peer, self.sequence)).collect();
-        if calls.iter().any(|call| call.is_none_or(|call| call.signature != own)) {
-            return Err(Error::Mismatch { context: context(), table: table(&calls) });
-        }
-        let mut buffers = Vec::with_capacity(calls.len());
-        for (peer, call) in (0u32..).zip(calls.iter().flatten()) {
-            // The lengths follow from the signature and the rank; what the rank says is not
-            // believed. Its offsets are checked against the memory that it shares.
-            let expected = self.request.to_call(fabric.ranks(), peer);
-            let find = |what: &str, offset: u64, len: u64| {
-                if len == 0 {
-                    return Ok(std::ptr::null_mut());
-                }
-                let aligned = !self.request.operator.reduces()
-                    || offset.is_multiple_of(self.request.data_type.size() as u64);
-                fabric.memory(peer, offset, len).filter(|_| aligned).ok_or_else(|| Error::Broken {
-                    context: context(),
-                    peer,
-                    what: format!("{what} of {len} bytes at offset {offset}"),
-                })
-            };
-            let input = find("its input", call.input.offset, expected.input.len)?;
-            let output = find("its output", call.output.offset, expected.output.len)?;
-            buffers.push(Buffers { input, output });
-        }
-        self.buffers = buffers;
-        Ok(())
-    }
-
-    /// Address of an element from a place on.
-    fn address(&self, place: Place, element: u64) -> *mut u8 {
-        let buffers = &self.buffers[place.rank as usize];
-        let base = match place.buffer {
-            Buffer::Input => buffers.input,
-            _ => buffers.output,
-        };
-        let size = self.request.data_type.size() as u64;
-        let offset = (place.at * self.request.count + element) * size;
-        base.wrapping_add(offset as usize)
-    }
-
-    /// The next elements of a step, at most a chunk; `None` when the step is done.
-    fn chunk(&self, span: Span) -> Option<(u64, u64)> {
-        let size = self.request.data_type.size() as u64;
-        let range = span.range(self.request.count, (GRANULE_BYTES / size).max(1));
-        let start = range.start + self.done;
-        let len = range.end.saturating_sub(start).min(CHUNK_BYTES / size);
-        (len > 0).then_some((start, len))
-    }
-
-    /// Combines the next chunk. True if more is left.
-    fn reduce(&mut self, span: Span, sources: &[Place], targets: &[Place]) -> bool {
-        let Some((start, len)) = self.chunk(span) else {
-            return false;
-        };
-        let mut from = std::mem::take(&mut self.sources);
-        let mut to = std::mem::take(&mut self.targets);
-        from.extend(sources.iter().map(|place| self.address(*place, start).cast_const()));
-        to.extend(targets.iter().map(|place| self.address(*place, start)));
-        let reducer = self.reducer.expect("a request without a reduction was refused");
-        // SAFETY: every address was found by `meet`: mapped memory of that rank, aligned for the
-        // type, as long as the operator needs. By the plan no other rank touches these elements
-        // until the next level; buffers that overlap otherwise than by being the same are against
-        // the operator's contract and give wrong values, nothing else.
-        unsafe { reducer.run(&to, &from, len as usize) };
-        from.clear();
-        to.clear();
-        (self.sources, self.targets) = (from, to);
-        self.done += len;
-        self.chunk(span).is_some()
-    }
-
-    /// Copies the next chunk. True if more is left.
-    fn copy(&mut self, span: Span, source: Place, target: Place) -> bool {
-        let Some((start, len)) = self.chunk(span) else {
-            return false;
-        };
-        let bytes = len as usize * self.request.data_type.size();
-        let (to, from) = (self.address(target, start), self.address(source, start));
-        // SAFETY: as in `reduce`.
-        unsafe { copy(to, from.cast_const(), bytes) };
-        self.done += len;
-        self.chunk(span).is_some()
     }
 }
 
@@ -443,24 +433,4 @@ impl Drop for Operation {
             self.inner.abort(&format!("{context} was thrown away before its end"));
         }
     }
-}
-
-/// Who called what, equal calls together.
-fn table(calls: &[Option<Call>]) -> String {
-    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    for (rank, call) in calls.iter().enumerate() {
-        let text = call.map_or_else(
-            || "a call that it overwrote".to_owned(),
-            |call| describe(&call.signature),
-        );
-        match rows.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, ranks)) => ranks.push(rank.to_string()),
-            None => rows.push((text, vec![rank.to_string()])),
-        }
-    }
-    let row = |(text, ranks): &(String, Vec<String>)| {
-        let word = if ranks.len() == 1 { "rank" } else { "ranks" };
-        format!("{word} {}: {text}", ranks.join(", "))
-    };
-    rows.iter().map(row).collect::<Vec<_>>().join("; ")
 }

@@ -10,9 +10,9 @@ use hccl_fabric::{Line, Message, SIGNATURE_BYTES, Span};
 use hccl_kernels::{DataType, copy};
 use hccl_os::sync::Ordering;
 
-use crate::call::Piece;
 use crate::communicator::Inner;
 use crate::error::{Context, Error, Lag};
+use crate::memory::Piece;
 use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, PROBE_INTERVAL, Polled, wait};
 
 /// Which way a message goes.
@@ -415,8 +415,8 @@ fn describe(signature: &[u8; SIGNATURE_BYTES]) -> String {
     if signature[..2] != [VERSION, KIND] {
         return "a message that this version does not know".to_owned();
     }
-    let code = i32::from(signature[2]);
-    match DataType::from_code(code) {
+    let code = signature[2];
+    match DataType::from_byte(code) {
         Some(data_type) => format!("{count} {data_type}"),
         None => format!("{count} of data type {code}"),
     }

@@ -1,58 +1,24 @@
 //! Ranks as threads on the real fabric: what they say when something is wrong.
 
-use std::os::fd::AsFd as _;
-use std::sync::Arc;
+mod common;
+
 use std::time::{Duration, Instant};
 
-use hccl::{
-    Communicator, DataType, Direction, Error, Operator, Options, Piece, Polled, ReduceOp, Request,
-    Transfer,
-};
-use hccl_fabric::{HostFabric, Join, JoinError, Region, RootInfo, Server};
-use hccl_os::shm::Segment;
-
-const MEMORY: usize = 1 << 20;
-
-struct Rank {
-    communicator: Communicator,
-    memory: Arc<Segment>,
-}
+use common::{MEMORY, Rank};
+use hccl::{DataType, Direction, Error, Operator, Piece, Polled, ReduceOp, Request, Transfer};
+use hccl_fabric::{JoinError, RootInfo, Server};
 
 fn join(root: &RootInfo, rank: u32, ranks: u32, timeout: Duration) -> Result<Rank, JoinError> {
-    let memory = Arc::new(Segment::create("test", MEMORY).unwrap());
-    // SAFETY: tests keep the segment as long as the communicator.
-    let region = unsafe { Region::local(memory.id(), memory.base(), MEMORY) };
-    let join = Join {
-        ranks,
-        rank,
-        device: rank as i32,
-        region,
-        memory: memory.as_fd().try_clone_to_owned().unwrap(),
-        memory_len: MEMORY as u64,
-        timeout,
-    };
-    let fabric = HostFabric::join(root, join)?;
-    let options = Options { name: "test".into(), timeout: Some(Duration::from_millis(300)) };
-    Ok(Rank { communicator: Communicator::new(Box::new(fabric), options), memory })
+    common::join(root, (rank, ranks), common::options(), timeout)
 }
 
-/// Opens a meeting and runs `body` for each rank on a thread of its own.
+/// Runs `body` for each rank on a thread of its own.
 fn run<T: Send>(
     ranks: &[u32],
     total: u32,
     body: impl Fn(u32, Result<Rank, JoinError>) -> T + Sync,
 ) -> Vec<T> {
-    let server = Server::open(0).unwrap();
-    let root = server.info().clone();
-    server.serve(Duration::from_millis(400)).unwrap();
-    std::thread::scope(|scope| {
-        let (root, body) = (&root, &body);
-        let start = |&rank: &u32| {
-            scope.spawn(move || body(rank, join(root, rank, total, Duration::from_millis(400))))
-        };
-        let threads: Vec<_> = ranks.iter().map(start).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
+    common::run_with(ranks, total, common::options, Duration::from_millis(400), body)
 }
 
 fn request(count: u64) -> Request {
@@ -62,28 +28,23 @@ fn request(count: u64) -> Request {
         reduce_op: Some(ReduceOp::Sum),
         root: 0,
         count,
-        input: Piece { offset: 0, len: MEMORY as u64 / 2 },
-        output: Piece { offset: MEMORY as u64 / 2, len: MEMORY as u64 / 2 },
+        lengths: None,
+        input: Piece { offset: 0, len: MEMORY as u64 / 2 }.into(),
+        output: Piece { offset: MEMORY as u64 / 2, len: MEMORY as u64 / 2 }.into(),
     }
-}
-
-/// Elements of a rank's memory; tests touch it only between operations.
-fn floats(rank: &mut Rank, offset: usize, count: usize) -> &mut [f32] {
-    // SAFETY: inside the segment and aligned, and nothing runs on it now.
-    unsafe { std::slice::from_raw_parts_mut(rank.memory.base().add(offset).cast(), count) }
 }
 
 #[test]
 fn operations_run_in_the_order_in_which_they_were_started() {
     let sums = run(&[0, 1, 2], 3, |number, rank| {
         let mut rank = rank.unwrap();
-        for (i, value) in floats(&mut rank, 0, 64).iter_mut().enumerate() {
+        for (i, value) in rank.floats(0, 64).iter_mut().enumerate() {
             *value = (number * 100) as f32 + i as f32;
         }
-        let first = Request { output: Piece { offset: 4096, len: 4096 }, ..request(64) };
+        let first = Request { output: Piece { offset: 4096, len: 4096 }.into(), ..request(64) };
         let second = Request {
             input: first.output,
-            output: Piece { offset: 8192, len: 4096 },
+            output: Piece { offset: 8192, len: 4096 }.into(),
             ..request(64)
         };
         let mut first = rank.communicator.start(first).unwrap();
@@ -94,7 +55,7 @@ fn operations_run_in_the_order_in_which_they_were_started() {
         }
         first.wait().unwrap();
         second.wait().unwrap();
-        floats(&mut rank, 8192, 64).to_vec()
+        rank.floats(8192, 64).to_vec()
     });
     for sum in sums {
         for (i, value) in sum.iter().enumerate() {
@@ -111,12 +72,12 @@ fn different_calls_give_the_same_table_to_every_rank() {
         Request { reduce_op: Some(ReduceOp::Max), ..request(1000) },
         Request { operator: Operator::Broadcast, root: 1, ..request(1000) },
     ];
-    for odd in odd {
+    for odd in &odd {
         let errors = run(&[0, 1, 2, 3], 4, |number, rank| {
             let rank = rank.unwrap();
-            let request = if number == 2 { odd } else { request(1000) };
+            let request = if number == 2 { odd.clone() } else { request(1000) };
             let begun = Instant::now();
-            let error = rank.communicator.start(request).unwrap().wait().unwrap_err();
+            let error = rank.communicator.start(request.clone()).unwrap().wait().unwrap_err();
             assert!(begun.elapsed() < Duration::from_secs(5));
             assert_eq!(rank.communicator.failure().as_ref(), Some(&error));
             assert!(rank.communicator.start(request).is_err());
@@ -217,7 +178,7 @@ fn messages_meet_in_the_order_in_which_they_were_started() {
     const HALF: u64 = MEMORY as u64 / 2;
     run(&[0, 1, 2], 3, |number, rank| {
         let mut rank = rank.unwrap();
-        for (i, value) in floats(&mut rank, 0, 300).iter_mut().enumerate() {
+        for (i, value) in rank.floats(0, 300).iter_mut().enumerate() {
             *value = (number * 1000) as f32 + i as f32;
         }
         let others = [(number + 1) % 3, (number + 2) % 3];
@@ -241,7 +202,7 @@ fn messages_meet_in_the_order_in_which_they_were_started() {
             for round in 0..3usize {
                 let place = HALF as usize + (peer as usize * 3 + round) * 4096;
                 let expected = (peer * 1000) as f32 + (round * 100) as f32;
-                assert_eq!(floats(&mut rank, place, 100)[0], expected);
+                assert_eq!(rank.floats(place, 100)[0], expected);
             }
         }
         assert!(!rank.communicator.is_busy());

@@ -14,7 +14,7 @@ use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
 use crate::environment::environment;
 use crate::errors::{Failure, Record, Status, status_of};
-use crate::runtime::{arena, current_device, log_line};
+use crate::runtime::{DeviceRoom, arena, current_device, log_line};
 
 /// A communicator as C programs hold it.
 pub(crate) struct Comm {
@@ -122,7 +122,14 @@ fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         "Communicator Key Info: identifier[{name}], rankSize[{ranks}], rank[{rank}], \
          deviceLogicId[{device}], execTimeOut[{timeout:?}]"
     );
-    let engine = Communicator::new(Box::new(fabric), Options { name, timeout });
+    let options = Options {
+        name,
+        timeout,
+        workspace: Some(Arc::new(DeviceRoom::new(device))),
+        buffer_bytes: config.buffer_bytes.unwrap_or(environment.buffer_bytes),
+        ..Options::default()
+    };
+    let engine = Communicator::new(Box::new(fabric), options);
     Ok(Arc::new(Comm { engine, device, issue: Mutex::new(()), _name: claim }))
 }
 

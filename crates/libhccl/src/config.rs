@@ -19,6 +19,8 @@ pub(crate) struct Config {
     pub(crate) name: Option<String>,
     /// How long an operation waits for others: `Some(None)` for as long as it takes.
     pub(crate) exec_timeout: Option<Option<Duration>>,
+    /// Bytes that a call may have on its way.
+    pub(crate) buffer_bytes: Option<u64>,
 }
 
 /// Reads the caller's structure.
@@ -89,7 +91,8 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
         None => None,
     };
     let name = if has(2, 160) { text(call, "hcclCommName", &bytes[32..160])? } else { None };
-    Ok(Config { name, exec_timeout })
+    let buffer_bytes = set(1, 24).map(|megabytes| u64::from(megabytes) << 20);
+    Ok(Config { name, exec_timeout, buffer_bytes })
 }
 
 /// A text field: NUL-terminated within its bounds, empty means not set.

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use hccl::BUFFER_BYTES;
+
 use crate::errors::{Failure, Record, Status};
 use crate::runtime::log_line;
 
@@ -13,6 +15,8 @@ pub(crate) struct Environment {
     pub(crate) connect_timeout: Duration,
     /// How long an operation waits for other ranks; `None` for as long as it takes.
     pub(crate) exec_timeout: Option<Duration>,
+    /// Bytes that a call may have on its way before it is cut into rounds.
+    pub(crate) buffer_bytes: u64,
     /// A log line for each operator call.
     pub(crate) entry_log: bool,
 }
@@ -23,7 +27,6 @@ const EXEC_DEFAULT: u64 = 1836;
 /// Variables that are known and choose among things of which there is only one here.
 const WITHOUT_EFFECT: &[&str] = &[
     "HCCL_ALGO",
-    "HCCL_BUFFSIZE",
     "HCCL_OP_EXPANSION_MODE",
     "HCCL_INTRA_PCIE_ENABLE",
     "HCCL_INTRA_ROCE_ENABLE",
@@ -67,6 +70,8 @@ pub(crate) fn environment() -> Result<&'static Environment, Failure> {
         tell("HCCL_CONNECT_TIMEOUT", &seconds(environment.connect_timeout));
         let exec = environment.exec_timeout;
         tell("HCCL_EXEC_TIMEOUT", &exec.map_or_else(|| "never".to_owned(), seconds));
+        let megabytes = format!("{}MB", environment.buffer_bytes >> 20);
+        tell("HCCL_BUFFSIZE", &megabytes);
         tell("HCCL_ENTRY_LOG_ENABLE", &u8::from(environment.entry_log));
         for name in WITHOUT_EFFECT {
             if let Ok(value) = std::env::var(name) {
@@ -107,6 +112,12 @@ impl Environment {
             EXEC_DEFAULT,
             "a number greater than or equal to 0s and less than or equal to 2147483647s",
         )?;
+        let buffer = number(
+            "HCCL_BUFFSIZE",
+            1..=u64::from(u32::MAX),
+            BUFFER_BYTES >> 20,
+            "equal to or greater than 1(MB)",
+        )?;
         let entry_log = number("HCCL_ENTRY_LOG_ENABLE", 0..=1, 0, "0 or 1")?;
         if let Some(word) = get("HCCL_DETERMINISTIC") {
             // Reductions are in rank order always, which is what the strictest word asks for.
@@ -120,6 +131,7 @@ impl Environment {
         Ok(Self {
             connect_timeout: Duration::from_secs(connect),
             exec_timeout: (exec > 0).then(|| Duration::from_secs(exec)),
+            buffer_bytes: buffer << 20,
             entry_log: entry_log == 1,
         })
     }

@@ -11,6 +11,7 @@ use hccl_fabric::JoinError;
 pub(crate) enum Status {
     Para = 1,
     Ptr = 2,
+    Memory = 3,
     Internal = 4,
     NotSupport = 5,
     Syscall = 8,
@@ -137,6 +138,7 @@ pub(crate) fn status_of(error: &Error) -> Status {
         Error::Invalid { .. } | Error::Mismatch { .. } => Status::Para,
         Error::Peer { .. } | Error::Broken { .. } => Status::Remote,
         Error::TimedOut { .. } => Status::Timeout,
+        Error::NoRoom { .. } => Status::Memory,
         _ => Status::Internal,
     }
 }
@@ -179,6 +181,16 @@ pub(crate) fn record_of(error: &Error) -> Record {
             "A rank hangs, is slow, or took another path.",
             "Look at what the ranks that are named are doing; HCCL_EXEC_TIMEOUT sets how long \
              operations wait.",
+        ),
+        Error::NoRoom { .. } => Record::new(
+            "EI0007",
+            "Resource_Error",
+            "[TaskExecStage][RunFailed]",
+            format!("Resource request failed: {text}."),
+        )
+        .advice(
+            "The device has no memory left for what is on its way.",
+            "Free device memory, or make HCCL_BUFFSIZE smaller.",
         ),
         Error::Peer { .. } | Error::Broken { .. } => Record::new(
             "EI0012",

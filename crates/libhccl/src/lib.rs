@@ -16,3 +16,4 @@ mod runtime;
 mod support;
 mod task;
 mod transfers;
+mod uneven;

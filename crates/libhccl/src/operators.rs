@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use hccl::{DataType, Error, Operator, Piece, Request};
+use hccl::{DataType, Error, Memory, Operator, Piece, Request};
 
 use crate::border::{hccl_call, present};
 use crate::communicators::{Comm, comm};
@@ -16,13 +16,13 @@ use crate::task::enqueue;
 const COUNT_MAX: u64 = 0x7_FFFF_FFFF;
 
 /// A call on its way to the engine.
-struct Issue<'a> {
-    call: &'static str,
-    comm: &'a Comm,
-    stream: *mut c_void,
-    request: Request,
-    input: (&'static str, *const c_void),
-    output: (&'static str, *const c_void),
+pub(crate) struct Issue<'a> {
+    pub(crate) call: &'static str,
+    pub(crate) comm: &'a Comm,
+    pub(crate) stream: *mut c_void,
+    pub(crate) request: Request,
+    pub(crate) input: (&'static str, *const c_void),
+    pub(crate) output: (&'static str, *const c_void),
 }
 
 /// Refuses an element count that no buffer can have.
@@ -99,29 +99,27 @@ pub(crate) fn piece(
 }
 
 impl Issue<'_> {
-    /// Finds a buffer of `blocks` blocks.
-    fn piece(&self, name: &str, pointer: *const c_void, blocks: u32) -> Result<Piece, Failure> {
-        if blocks == 0 {
-            return Ok(Piece::default());
+    /// Finds a buffer of so many elements.
+    fn piece(&self, name: &str, pointer: *const c_void, elements: u64) -> Result<Memory, Failure> {
+        if elements == 0 {
+            return Ok(Memory::NONE);
         }
-        let Request { operator, data_type, count, .. } = self.request;
-        let elements = count.saturating_mul(u64::from(blocks));
+        let Request { operator, data_type, .. } = self.request;
         let aligned = operator.reduces();
-        piece(self.call, self.comm, name, pointer, elements, data_type, aligned)
+        piece(self.call, self.comm, name, pointer, elements, data_type, aligned).map(Memory::from)
     }
 
-    fn go(mut self) -> Result<(), Failure> {
+    pub(crate) fn go(mut self) -> Result<(), Failure> {
         let Self { call, comm, stream, .. } = self;
-        let (operator, root) = (self.request.operator, self.request.root);
-        let (ranks, rank) = (comm.engine.ranks(), comm.engine.rank());
+        let operator = self.request.operator;
         check_stream(call, comm, stream)?;
-        let blocks = operator.input_blocks(ranks, rank == root);
-        self.request.input = self.piece(self.input.0, self.input.1, blocks)?;
-        let blocks = operator.output_blocks(ranks, rank == root);
-        self.request.output = self.piece(self.output.0, self.output.1, blocks)?;
+        let (input, output) = self.request.elements(comm.engine.ranks(), comm.engine.rank());
+        self.request.input = self.piece(self.input.0, self.input.1, input)?;
+        self.request.output = self.piece(self.output.0, self.output.1, output)?;
         if environment()?.entry_log {
             let Request { count, data_type, reduce_op, .. } = self.request;
             let op = reduce_op.map_or("none", |op| op.name());
+            let rank = comm.engine.rank();
             log_line!(
                 Event,
                 call,
@@ -182,8 +180,9 @@ fn reduction(
         reduce_op: Some(op),
         root,
         count,
-        input: Piece::default(),
-        output: Piece::default(),
+        lengths: None,
+        input: Memory::NONE,
+        output: Memory::NONE,
     };
     Issue { call, comm: &comm, stream, request, input, output }.go()
 }
@@ -222,8 +221,9 @@ fn movement(
         reduce_op: None,
         root,
         count,
-        input: Piece::default(),
-        output: Piece::default(),
+        lengths: None,
+        input: Memory::NONE,
+        output: Memory::NONE,
     };
     Issue { call, comm: &comm, stream, request, input, output }.go()
 }
@@ -381,8 +381,9 @@ hccl_call! {
             reduce_op: None,
             root: 0,
             count: 0,
-            input: Piece::default(),
-            output: Piece::default(),
+            lengths: None,
+            input: Memory::NONE,
+            output: Memory::NONE,
         };
         let none = ("", std::ptr::null());
         Issue { call: CALL, comm: &comm, stream, request, input: none, output: none }.go()

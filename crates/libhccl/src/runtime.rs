@@ -1,12 +1,15 @@
 //! The device's side: functions of the loaded `libascendcl.so`.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
+use hccl::{Piece, Workspace};
 use hccl_abi::extension::{Memory, Task};
 use hccl_fabric::Region;
 use hccl_os::shm::segment_id;
+use parking_lot::Mutex;
 
 use crate::errors::{Failure, Record, Status};
 
@@ -24,6 +27,8 @@ type GetDevice = unsafe extern "C" fn(*mut i32) -> c_int;
 type Submit = unsafe extern "C" fn(*mut c_void, *const Task) -> c_int;
 type MemoryOf = unsafe extern "C" fn(*const c_void, *mut Memory) -> c_int;
 type DeviceArena = unsafe extern "C" fn(i32, *mut Memory) -> c_int;
+type DeviceMalloc = unsafe extern "C" fn(i32, u64, *mut Memory) -> c_int;
+type DeviceFree = unsafe extern "C" fn(*const Memory) -> c_int;
 type StreamDevice = unsafe extern "C" fn(*mut c_void, *mut i32) -> c_int;
 type Text = *const c_char;
 type ReportError = unsafe extern "C" fn(Text, Text, Text, Text, Text);
@@ -35,6 +40,8 @@ struct Functions {
     submit: Submit,
     memory_of: MemoryOf,
     device_arena: DeviceArena,
+    device_malloc: DeviceMalloc,
+    device_free: DeviceFree,
     stream_device: StreamDevice,
     report_error: ReportError,
     log: Log,
@@ -87,6 +94,12 @@ fn load() -> Result<Functions, String> {
             memory_of: std::mem::transmute::<*mut c_void, MemoryOf>(find(c"softnpuMemoryOf")?),
             device_arena: std::mem::transmute::<*mut c_void, DeviceArena>(find(
                 c"softnpuDeviceArena",
+            )?),
+            device_malloc: std::mem::transmute::<*mut c_void, DeviceMalloc>(find(
+                c"softnpuDeviceMalloc",
+            )?),
+            device_free: std::mem::transmute::<*mut c_void, DeviceFree>(find(
+                c"softnpuDeviceFree",
             )?),
             stream_device: std::mem::transmute::<*mut c_void, StreamDevice>(find(
                 c"softnpuStreamDevice",
@@ -162,6 +175,48 @@ pub(crate) fn arena(device: i32) -> Result<Arena, Failure> {
     // is reset keeps its address space.
     let region = unsafe { Region::local(id, memory.base, memory.length as usize) };
     Ok(Arena { region, fd, len: memory.length })
+}
+
+/// Room for a communicator in the memory of its device.
+pub(crate) struct DeviceRoom {
+    device: i32,
+    /// What the runtime gave, by offset.
+    given: Mutex<HashMap<u64, Memory>>,
+}
+
+// SAFETY: the structures are descriptions; nothing here follows their addresses.
+unsafe impl Send for DeviceRoom {}
+// SAFETY: as above, and the map is behind a lock.
+unsafe impl Sync for DeviceRoom {}
+
+impl DeviceRoom {
+    pub(crate) fn new(device: i32) -> Self {
+        Self { device, given: Mutex::default() }
+    }
+}
+
+impl Workspace for DeviceRoom {
+    fn allocate(&self, bytes: u64) -> Result<Piece, String> {
+        let functions = functions().map_err(|failure| failure.record.text)?;
+        let mut memory = Memory::EMPTY;
+        // SAFETY: the structure is writable and says its size.
+        match unsafe { (functions.device_malloc)(self.device, bytes, &raw mut memory) } {
+            0 => {
+                self.given.lock().insert(memory.allocation, memory);
+                Ok(Piece { offset: memory.allocation, len: memory.allocated })
+            }
+            code => Err(format!("device {} has no such memory left ({code})", self.device)),
+        }
+    }
+
+    fn free(&self, piece: Piece) {
+        if let (Some(memory), Ok(functions)) =
+            (self.given.lock().remove(&piece.offset), functions())
+        {
+            // SAFETY: the runtime gave this structure and checks what it stands for.
+            unsafe { (functions.device_free)(&raw const memory) };
+        }
+    }
 }
 
 /// Where a device pointer lives.

@@ -18,11 +18,11 @@ use crate::half::{f16_to_f32, f32_to_bf16, f32_to_f16};
 use crate::lanes::{map, zip};
 use crate::operator::{Number, Operator};
 
-/// A compiled reduction: targets, sources, number of elements.
+/// A compiled reduction: targets, sources, number of elements, and what an average divides by.
 ///
 /// Whoever calls one owes it the demands of [`crate::Reducer::run`], and a CPU that has the
 /// instruction set of the shell it came from.
-pub(crate) type Kernel = unsafe fn(&[*mut u8], &[*const u8], usize);
+pub(crate) type Kernel = unsafe fn(&[*mut u8], &[*const u8], usize, u32);
 
 /// An instruction set as a type.
 pub(crate) trait Shell {

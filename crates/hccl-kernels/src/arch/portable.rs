@@ -19,7 +19,8 @@ unsafe fn portable<E: Element, O: Operator, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,
+    divisor: u32,
 ) {
     // SAFETY: the same demands; there is no instruction set beyond the target's.
-    unsafe { body::<E, O, Portable, N>(targets, sources, len) }
+    unsafe { body::<E, O, Portable, N>(targets, sources, len, divisor) }
 }

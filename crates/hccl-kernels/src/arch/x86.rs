@@ -55,9 +55,10 @@ macro_rules! shell {
             targets: &[*mut u8],
             sources: &[*const u8],
             len: usize,
+            divisor: u32,
         ) {
             // SAFETY: the same demands; the caller vouches for the features.
-            unsafe { body::<E, O, $shell, N>(targets, sources, len) }
+            unsafe { body::<E, O, $shell, N>(targets, sources, len, divisor) }
         }
     };
 }

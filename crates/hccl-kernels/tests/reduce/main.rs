@@ -223,3 +223,52 @@ fn no_source_is_refused() {
     // SAFETY: one live element.
     unsafe { reducer.run(&[(&raw mut word).cast()], &[], 1) };
 }
+
+#[test]
+fn averages_divide_before_they_round() {
+    let run = |data_type: DataType, sources: &[Vec<u8>], divisor| {
+        let mut results = Vec::new();
+        for &isa in Isa::ALL {
+            let Some(reducer) = Reducer::with_isa(data_type, ReduceOp::Avg, isa) else { continue };
+            let mut target = sources[0].clone();
+            let from: Vec<_> = sources.iter().map(|source| source.as_ptr()).collect();
+            let len = target.len() / data_type.size();
+            // SAFETY: live vectors of `len` elements, aligned by the allocator.
+            unsafe { reducer.run_divided(&[target.as_mut_ptr()], &from, len, divisor) };
+            results.push(target);
+        }
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{results:?}");
+        results.remove(0)
+    };
+    let bytes = |values: &[i32]| values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let sources: Vec<Vec<u8>> =
+        (0..9).map(|rank| bytes(&[rank, -rank, 7 * rank + 1, i32::MIN])).collect();
+    let expected: Vec<u8> = bytes(&[36 / 9, -36 / 9, (7 * 36 + 9) / 9, i32::MIN / 9]);
+    assert_eq!(run(DataType::I32, &sources, 9), expected);
+    // The sum is beyond the largest half, the average is not.
+    let half = |bits: u16| bits.to_le_bytes().to_vec();
+    let (low, high, middle) = (half(0x78e2), half(0x7a1a), half(0x797e)); // 40000, 49984, 44992
+    assert_eq!(run(DataType::F16, &[low, high], 2), middle);
+    let double = |value: f64| value.to_le_bytes().to_vec();
+    assert_eq!(run(DataType::F64, &[double(3.0)], 2), double(1.5));
+}
+
+#[test]
+fn truth_values_combine_whatever_stands_for_true() {
+    let sources = [[0u8, 1, 0, 2], [0, 0, 255, 1], [0, 128, 0, 64]];
+    for (op, expected) in [
+        (ReduceOp::Sum, [0, 1, 1, 1]),
+        (ReduceOp::Max, [0, 1, 1, 1]),
+        (ReduceOp::Prod, [0, 0, 0, 1]),
+        (ReduceOp::Min, [0, 0, 0, 1]),
+    ] {
+        let reducer = Reducer::new(DataType::Bool, op).unwrap();
+        // Many sources: a sum of bytes would wrap around.
+        let many: Vec<_> = (0..300).map(|i| sources[i % 3].as_ptr()).collect();
+        let mut target = [9u8; 4];
+        // SAFETY: live arrays of four bytes.
+        unsafe { reducer.run(&[target.as_mut_ptr()], &many, 4) };
+        assert_eq!(target, expected, "{op}");
+    }
+    assert!(Reducer::new(DataType::Bool, ReduceOp::Avg).is_none());
+}

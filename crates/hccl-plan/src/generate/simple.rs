@@ -65,6 +65,8 @@ pub(super) fn pairwise(b: &mut Builder<'_>) -> Result<(), Why> {
             rows.sort_by_key(distance);
             let mut rows = rows.into_iter().filter(|one| one.len > 0).peekable();
             for k in 0..ranks {
+                // Also those who send nothing: each pair meets, and can compare what it expects.
+                b.wait((rank + ranks - k) % ranks, 1);
                 while let Some(one) = rows.next_if(|one| distance(one) == k) {
                     let span = Span::Exact { len: one.len };
                     b.copy(span, input(one.from, one.source), output(rank, one.target));

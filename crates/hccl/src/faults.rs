@@ -1,0 +1,60 @@
+//! What the fate of other ranks means for an operation that waits for them.
+
+use std::ops::Range;
+
+use hccl_fabric::Fault::{Dead, Failed};
+use hccl_fabric::{Fabric, Fault, reason};
+
+use crate::error::{Context, Error, Lag};
+
+/// Fails if one of the ranks is late and gone.
+///
+/// A death explains the failures and departures that follow from it: whoever failed because of one
+/// says so, and the error names the dead rank, also where it is no neighbour of ours.
+pub(crate) fn of_late_ranks(
+    fabric: &dyn Fabric,
+    ranks: Range<u32>,
+    late: impl Fn(u32) -> bool,
+    context: impl FnOnce() -> Context,
+    timed_out: impl FnOnce(Vec<Lag>) -> Error,
+) -> Result<(), Error> {
+    let faults: Vec<Fault> =
+        ranks.clone().filter(|&rank| late(rank)).filter_map(|rank| fabric.fault(rank)).collect();
+    let worst = faults
+        .iter()
+        .find(|fault| matches!(fault, Dead { .. }))
+        .or_else(|| faults.iter().find(|fault| fault.cause().is_some()))
+        .or_else(|| faults.iter().find(|fault| matches!(fault, Failed { .. })))
+        .or_else(|| faults.first());
+    // Another rank ran into its time-out, waiting as we do: the cause is whoever keeps both of us
+    // waiting, if there is such a rank.
+    if let Some(Failed { reason: reason::TIMED_OUT, .. }) = worst {
+        let lagging = lagging(fabric, ranks, &late);
+        if !lagging.is_empty() {
+            return Err(timed_out(lagging));
+        }
+    }
+    match worst {
+        // The rank may have finished between our look at its progress and its going.
+        Some(fault) if late(fault.rank()) => {
+            let fault = match fault.cause().filter(|&cause| cause < fabric.ranks()) {
+                Some(rank) => Dead { rank, pid: fabric.process(rank) },
+                None => fault.clone(),
+            };
+            Err(Error::Peer { context: context(), fault })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Ranks that are late and of which nothing is known that would explain it.
+pub(crate) fn lagging(
+    fabric: &dyn Fabric,
+    ranks: Range<u32>,
+    late: impl Fn(u32) -> bool,
+) -> Vec<Lag> {
+    ranks
+        .filter(|&peer| late(peer) && fabric.fault(peer).is_none())
+        .map(|rank| Lag { rank, process: fabric.process(rank), sequence: fabric.position(rank).0 })
+        .collect()
+}

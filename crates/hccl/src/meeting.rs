@@ -1,0 +1,154 @@
+//! Meeting a peer in a call: whether it called the same, and where its buffers are.
+
+use hccl_fabric::{Call, Span};
+use hccl_plan::{Operator, Peers};
+
+use crate::call::{describe, describe_plan};
+use crate::error::Error;
+use crate::lengths::Lengths;
+use crate::operation::Operation;
+use crate::room::{INPUT_IN_ROOM, OUTPUT_IN_ROOM, ROW_BYTES};
+use crate::views::{Peer, View};
+
+impl Operation {
+    /// The peers of a wait have come: looks at their calls, each once.
+    pub(crate) fn meet(&mut self, peers: Peers) -> Result<(), Error> {
+        let (first, end) = match peers {
+            Peers::All => (0, self.inner.fabric.ranks()),
+            Peers::One(peer) => (peer, peer + 1),
+        };
+        let mut chunk = self.cut.chunk;
+        for rank in first..end {
+            if self.views.peers[rank as usize].met {
+                continue;
+            }
+            let Some(call) = self.inner.fabric.call_of(rank, self.sequence) else {
+                // It went on to later calls. It would not have, did this rank need its buffers.
+                self.views.peers[rank as usize].met = true;
+                continue;
+            };
+            if call.signature != self.signature {
+                return Err(self.mismatch());
+            }
+            self.views.peers[rank as usize] = self.find_buffers(rank, &call)?;
+            chunk = chunk.min(call.words[0]);
+        }
+        if self.direct && matches!(peers, Peers::All) {
+            // Who brings private memory moves it in rounds, and the others go along.
+            self.cut.chunk = chunk;
+            self.cut.check(self.request.operator)?;
+        }
+        Ok(())
+    }
+
+    fn mismatch(&self) -> Error {
+        let fabric = &*self.inner.fabric;
+        let calls: Vec<Option<Call>> = (0..fabric.ranks())
+            .map(|peer| match peer == fabric.rank() {
+                true => Some(self.call),
+                false => fabric.call_of(peer, self.sequence),
+            })
+            .collect();
+        let nothing = |rank: u32| match fabric.reached(rank, self.sequence, 1) {
+            true => "a call that it overwrote",
+            false => "nothing yet",
+        };
+        Error::Mismatch { context: self.context(), table: table(&calls, nothing) }
+    }
+
+    /// Addresses of a peer's buffers. What it says is checked against the memory that it shares,
+    /// and every use against the lengths that it gave.
+    fn find_buffers(&self, peer: u32, call: &Call) -> Result<Peer, Error> {
+        let size = self.views.size;
+        let broken = |what: String| Error::Broken { context: self.context(), peer, what };
+        let find = |what: &str, span: Span| {
+            if span.len == 0 {
+                return Ok(std::ptr::null_mut());
+            }
+            let aligned = !self.request.operator.reduces() || span.offset.is_multiple_of(size);
+            let found = self.inner.fabric.memory(peer, span.offset, span.len);
+            found.filter(|_| aligned).ok_or_else(|| {
+                broken(format!("{what} of {} bytes at offset {}", span.len, span.offset))
+            })
+        };
+        let [chunk, flags] = call.words;
+        let view = |what: &str, span: Span, in_room: bool| {
+            let base = find(what, span)?;
+            Ok(if in_room {
+                View::round(base, span.len, chunk)
+            } else {
+                View::whole(base, span.len, self.cut.count)
+            })
+        };
+        let mut found = Peer {
+            met: true,
+            input: view("its input", call.input, flags & INPUT_IN_ROOM != 0)?,
+            output: view("its output", call.output, flags & OUTPUT_IN_ROOM != 0)?,
+            // A rank without private memory gives no chunk: scratch memory has that of the plan.
+            scratch: View::round(
+                find("its scratch memory", call.scratch)?,
+                call.scratch.len,
+                self.cut.chunk,
+            ),
+        };
+        if self.request.operator == Operator::AlltoAllV {
+            found.input = self.row(peer, &found)?;
+        }
+        Ok(found)
+    }
+
+    /// What a peer has for this rank, by the table in its scratch memory.
+    fn row(&self, peer: u32, found: &Peer) -> Result<View, Error> {
+        let rank = self.inner.fabric.rank();
+        let at = u64::from(rank) * ROW_BYTES;
+        if at + ROW_BYTES > found.scratch.len() {
+            return Err(Error::Broken {
+                context: self.context(),
+                peer,
+                what: format!("a table of {} bytes", found.scratch.len()),
+            });
+        }
+        // SAFETY: inside the peer's scratch memory, aligned since the room is; the peer wrote it
+        // before it published the call. Should it write again, any two numbers will do.
+        let [start, len] = [0, 1].map(|i| unsafe {
+            let word = found.scratch.base().add(at as usize).cast::<u64>().add(i);
+            u64::from_le(word.read_volatile())
+        });
+        let expected = match self.request.lengths.as_deref() {
+            Some(Lengths::Pairs { receives, .. }) => receives[peer as usize].len,
+            _ => 0,
+        };
+        if len != expected {
+            let table = format!(
+                "rank {peer} sends {len} {} to rank {rank}, which receives {expected}",
+                self.request.data_type
+            );
+            return Err(Error::Mismatch { context: self.context(), table });
+        }
+        Ok(self.part_of(found.input, start, len))
+    }
+}
+
+/// Who called what, equal calls together.
+fn table(calls: &[Option<Call>], nothing: impl Fn(u32) -> &'static str) -> String {
+    let same = |one: fn(&[u8; hccl_fabric::SIGNATURE_BYTES]) -> String| {
+        let mut texts = calls.iter().flatten().map(|call| one(&call.signature));
+        let first = texts.next();
+        texts.all(|text| Some(text) == first)
+    };
+    // The same call, run in different ways.
+    let text = if same(describe) { describe_plan } else { describe };
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    for (rank, call) in (0u32..).zip(calls) {
+        let text = call.map_or_else(|| nothing(rank).to_owned(), |call| text(&call.signature));
+        match rows.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, ranks)) => ranks.push(rank.to_string()),
+            None => rows.push((text, vec![rank.to_string()])),
+        }
+    }
+    let row = |(text, ranks): &(String, Vec<String>)| {
+        let word = if ranks.len() == 1 { "rank" } else { "ranks" };
+        format!("{word} {}: {text}", ranks.join(", "))
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,219 @@
+//! The way of private memory through the communicator's room, and the room itself.
+
+use hccl_fabric::{Call, Span};
+use hccl_kernels::copy;
+use hccl_plan::Operator;
+
+use crate::error::Error;
+use crate::lengths::Run;
+use crate::memory::{Memory, Piece};
+use crate::operation::{CHUNK_BYTES, Operation};
+use crate::views::{Peer, View};
+
+/// Parts of the room begin at multiples of this.
+const ALIGN: u64 = 128;
+
+/// Bytes of a row of the table in which a rank says where it has what it sends to whom.
+pub(crate) const ROW_BYTES: u64 = 16;
+
+/// Bits of the second word of a call.
+pub(crate) const INPUT_IN_ROOM: u64 = 1;
+pub(crate) const OUTPUT_IN_ROOM: u64 = 2;
+
+impl Operation {
+    /// Finds the own buffers, and room for what needs some. It is this operation's turn: nobody
+    /// is in the room any more.
+    pub(crate) fn prepare(&mut self) -> Result<(), Error> {
+        let (ranks, rank) = (self.inner.fabric.ranks(), self.inner.fabric.rank());
+        self.views.peers = self.inner.take_peers();
+        self.views.peers.resize(ranks as usize, Peer::UNKNOWN);
+        let (input, output) = self.room_elements();
+        let size = self.views.size;
+        let table =
+            self.request.lengths.as_ref().map_or_else(Vec::new, |it| it.table(self.in_room.0));
+        let scratch = match self.request.lengths {
+            Some(_) => self.plan.scratch,
+            None => self.plan.scratch.saturating_mul(self.cut.chunk),
+        };
+        let scratch = scratch.saturating_mul(size).max(table.len() as u64 * ROW_BYTES);
+        let parts = [scratch, input.saturating_mul(size), output.saturating_mul(size)];
+        let total =
+            parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.next_multiple_of(ALIGN)));
+        let mut next =
+            if total == 0 { 0 } else { self.inner.room(total, || self.context())?.offset };
+        let spans = parts.map(|len| {
+            let span = Span { offset: next, len };
+            next += len.next_multiple_of(ALIGN);
+            if len == 0 { Span::default() } else { span }
+        });
+        let elements = self.request.elements(ranks, rank);
+        let find = |span: Span| {
+            if span.len == 0 {
+                return Ok(std::ptr::null_mut());
+            }
+            self.inner.fabric.memory(rank, span.offset, span.len).ok_or_else(|| Error::Broken {
+                context: self.context(),
+                peer: rank,
+                what: format!("{} bytes at offset {}", span.len, span.offset),
+            })
+        };
+        let view = |memory: Memory, in_room: bool, elements: u64, room: Span| {
+            let span = match memory {
+                _ if in_room => room,
+                Memory::Shared(piece) if elements > 0 => {
+                    Span { offset: piece.offset, len: elements * size }
+                }
+                _ => Span::default(),
+            };
+            let base = find(span)?;
+            let view = if in_room {
+                View::round(base, span.len, self.cut.chunk)
+            } else {
+                View::whole(base, span.len, self.cut.count)
+            };
+            Ok((span, view))
+        };
+        let (input_span, input) = view(self.request.input, self.in_room.0, elements.0, spans[1])?;
+        let (output_span, output) =
+            view(self.request.output, self.in_room.1, elements.1, spans[2])?;
+        let scratch = View::round(find(spans[0])?, spans[0].len, self.cut.chunk);
+        self.rooms = (input.base(), output.base());
+        self.room_chunk = self.cut.chunk;
+        let base = scratch.base().cast::<u64>();
+        for (i, extent) in table.iter().enumerate() {
+            // SAFETY: the room has two numbers for each rank, and nobody else is in it.
+            unsafe {
+                base.add(2 * i).write(extent.start.to_le());
+                base.add(2 * i + 1).write(extent.len.to_le());
+            }
+        }
+        // What a broadcasting root reads it has; nobody writes its output.
+        let keeps = self.request.operator == Operator::Broadcast && rank == self.request.root;
+        let output = if keeps { input } else { output };
+        let mut own = Peer { met: true, input, output, scratch };
+        if let Some(extent) = table.get(rank as usize) {
+            own.input = self.part_of(own.input, extent.start, extent.len);
+        }
+        self.views.peers[rank as usize] = own;
+        let chunk = if self.in_room.0 || self.in_room.1 { self.cut.chunk } else { u64::MAX };
+        let flags = if self.in_room.0 { INPUT_IN_ROOM } else { 0 }
+            | if self.in_room.1 { OUTPUT_IN_ROOM } else { 0 };
+        self.call = Call {
+            signature: self.signature,
+            input: input_span,
+            output: output_span,
+            scratch: spans[0],
+            words: [chunk, flags],
+        };
+        self.find_runs(true);
+        Ok(())
+    }
+
+    /// The part of a rank's input that a row of its table stands for.
+    pub(crate) fn part_of(&self, view: View, start: u64, len: u64) -> View {
+        let (skip, bytes) =
+            (start.saturating_mul(self.views.size), len.saturating_mul(self.views.size));
+        match skip.checked_add(bytes) {
+            Some(end) if len > 0 && end <= view.len() => {
+                View::whole(view.base().wrapping_add(skip as usize), bytes, 0)
+            }
+            _ => View::NONE,
+        }
+    }
+
+    /// Elements of input and output that pass through the room at a time.
+    fn room_elements(&self) -> (u64, u64) {
+        let (ranks, rank) = (self.inner.fabric.ranks(), self.inner.fabric.rank());
+        let operator = self.request.operator;
+        let (input, output) = match &self.request.lengths {
+            Some(lengths) => {
+                let sum = |runs: Vec<Run>| runs.iter().map(|run| run.len).sum::<u64>();
+                (sum(lengths.incoming(operator, rank)), sum(lengths.outgoing(operator, rank)))
+            }
+            None => {
+                let is_root = rank == self.request.root;
+                let input = u64::from(operator.input_blocks(ranks, is_root));
+                let output = u64::from(operator.output_blocks(ranks, is_root));
+                (input * self.cut.chunk, output * self.cut.chunk)
+            }
+        };
+        let (into, out) = self.in_room;
+        (if into { input } else { 0 }, if out { output } else { 0 })
+    }
+
+    /// Says that the own buffers may be touched, and which they are.
+    pub(crate) fn publish(&self) {
+        self.inner.fabric.publish(self.sequence, &self.call);
+    }
+
+    /// Lists what passes in or out in this round.
+    pub(crate) fn find_runs(&mut self, into: bool) {
+        self.runs.clear();
+        let (first, count) = self.cut.round(self.round);
+        self.views.first = first;
+        if !(if into { self.in_room.0 } else { self.in_room.1 }) {
+            return;
+        }
+        let (ranks, rank) = (self.inner.fabric.ranks(), self.inner.fabric.rank());
+        let (operator, is_root) = (self.request.operator, rank == self.request.root);
+        if let Some(lengths) = &self.request.lengths {
+            self.runs = if into {
+                lengths.incoming(operator, rank)
+            } else {
+                lengths.outgoing(operator, rank)
+            };
+            return;
+        }
+        let blocks = match operator {
+            _ if into => operator.input_blocks(ranks, is_root),
+            Operator::Broadcast if is_root => 0,
+            _ => operator.output_blocks(ranks, is_root),
+        };
+        // The room keeps the shape that was published, also where another rank has smaller rounds.
+        let (whole, chunk) = (self.cut.count, self.room_chunk);
+        let run = |block: u32| Run {
+            user: u64::from(block) * whole + first,
+            room: u64::from(block) * chunk,
+            len: count,
+        };
+        self.runs.extend((0..blocks).map(run).filter(|run| run.len > 0));
+    }
+
+    /// Copies the next chunk between a buffer and the room. True if more is left.
+    pub(crate) fn pass(&mut self, into: bool) -> Result<bool, Error> {
+        let Some(run) = self.runs.get(self.step) else {
+            return Ok(false);
+        };
+        let size = self.views.size;
+        let (memory, room) = if into {
+            (self.request.input, self.rooms.0)
+        } else {
+            (self.request.output, self.rooms.1)
+        };
+        let user = match memory {
+            Memory::Private(private) => Some(private.address()),
+            Memory::Shared(Piece { offset, len }) => {
+                self.inner.fabric.memory(self.inner.fabric.rank(), offset, len)
+            }
+        };
+        let Some(user) = user else {
+            return Err(Error::Broken {
+                context: self.context(),
+                peer: self.inner.fabric.rank(),
+                what: "a buffer of its own".into(),
+            });
+        };
+        let len = (run.len - self.done).min(CHUNK_BYTES / size);
+        let user = user.wrapping_add(((run.user + self.done) * size) as usize);
+        let room = room.wrapping_add(((run.room + self.done) * size) as usize);
+        let (to, from) = if into { (room, user) } else { (user, room) };
+        // SAFETY: `Request::check` saw to it that the buffer is long enough, and `prepare` that the
+        // room is; between rounds nobody else is in the room.
+        unsafe { copy(to, from.cast_const(), (len * size) as usize) };
+        self.done += len;
+        if self.done == run.len {
+            (self.step, self.done) = (self.step + 1, 0);
+        }
+        Ok(true)
+    }
+}
