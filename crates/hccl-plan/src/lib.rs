@@ -21,12 +21,14 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `plan`, `operator`, `extents` | the representation |
+//! | `algorithm_text` | how people write algorithms |
 //! | `topology` | where ranks are, and how a text says it |
 //! | `generate` | algorithms: [`Algorithm`] names them, a file each |
 //! | [`check`] | the proof |
 
 #![forbid(unsafe_code)]
 
+mod algorithm_text;
 pub mod check;
 mod extents;
 mod generate;
@@ -34,8 +36,9 @@ mod operator;
 mod plan;
 mod topology;
 
+pub use algorithm_text::{UnknownAlgorithm, UnknownFlat};
 pub use extents::{Extent, Extents, Transfer};
 pub use generate::{Algorithm, Flat, Mesh, Task, Unsupported, Volume, expand, mesh, volume};
-pub use operator::Operator;
+pub use operator::{Operator, UnknownOperator};
 pub use plan::{Access, Buffer, Peers, Place, Plan, Span, Step, VERSION};
 pub use topology::{Link, ParseError, Tier, Topology};

@@ -154,6 +154,29 @@ impl std::fmt::Display for Operator {
     }
 }
 
+/// Why a text is no operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no operator; allowed are {}", names())]
+pub struct UnknownOperator {
+    /// What was given.
+    pub text: String,
+}
+
+fn names() -> String {
+    Operator::ALL.map(|operator| operator.name().to_ascii_lowercase()).join(", ")
+}
+
+impl std::str::FromStr for Operator {
+    type Err = UnknownOperator;
+
+    /// By its name, without regard to case.
+    fn from_str(text: &str) -> Result<Self, UnknownOperator> {
+        let word = text.trim();
+        let found = Self::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(word));
+        found.ok_or_else(|| UnknownOperator { text: text.to_owned() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +186,10 @@ mod tests {
         for operator in Operator::ALL {
             assert_eq!(Operator::from_code(operator as u8), Some(operator));
             assert_eq!(operator.to_string(), operator.name());
+            assert_eq!(operator.name().to_lowercase().parse(), Ok(operator));
         }
+        let error = "all-reduce".parse::<Operator>().unwrap_err().to_string();
+        assert!(error.contains("`all-reduce`") && error.contains("allreduce, reduce"), "{error}");
         assert_eq!(Operator::from_code(0), None);
     }
 }

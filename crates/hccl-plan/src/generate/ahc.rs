@@ -138,13 +138,9 @@ impl Groups {
         } else {
             (Grid::Parts(self.columns * parts), parts)
         };
-        Lane {
-            walk: self.inside,
-            members: (0..size).map(|i| Member { rank: first + i, merged: false }).collect(),
-            me: self.place,
-            grid,
-            slices: (0..size).map(|i| (i * share * unit, share * unit)).collect(),
-        }
+        let members = (0..size).map(|i| Member { rank: first + i, merged: false }).collect();
+        let slices = (0..size).map(|i| (i * share * unit, share * unit)).collect();
+        Lane::new(self.inside, members, self.place, grid, slices)
     }
 
     /// One lane for each run of own columns that have the same owners in all groups.
@@ -169,13 +165,8 @@ impl Groups {
                 let slice = |i| (column * parts + i * width, width);
                 (Grid::Parts(self.columns * parts), (0..parts).map(slice).collect())
             };
-            lanes.push(Lane {
-                walk: self.between,
-                members: (0..self.sizes.len()).map(member).collect(),
-                me: self.group as u32,
-                grid,
-                slices,
-            });
+            let members = (0..self.sizes.len()).map(member).collect();
+            lanes.push(Lane::new(self.between, members, self.group as u32, grid, slices));
             column += width;
         }
         lanes

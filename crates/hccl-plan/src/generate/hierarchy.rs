@@ -20,7 +20,7 @@ use super::phase::{
     Lane, Member, Rounds, all_gather, all_gather_rest, gather, reduce_scatter, scatter,
 };
 use super::store::{Grid, Rows, Store};
-use super::walk::Walk;
+use super::walk::{Walk, log_ceil, reversed};
 use super::{Flat, Why};
 
 /// One tier seen from a rank.
@@ -179,77 +179,78 @@ fn part_lanes(
     merged: bool,
 ) -> (Vec<Lane>, (u32, u32)) {
     let (m, width) = (tier.size, len / tier.size);
-    let order: Vec<u32> = match tier.flat {
-        // Slices whose numbers agree in their low bits travel together; they lie together.
-        Flat::Nhr | Flat::Nb => {
-            let mut by_bits: Vec<u32> = (0..m).collect();
-            by_bits.sort_by_key(|i| i.reverse_bits());
-            let mut order = vec![0; m as usize];
-            for (position, i) in (0..).zip(by_bits) {
-                order[i as usize] = position;
-            }
-            order
-        }
-        _ => (0..m).collect(),
-    };
-    let slices: Vec<(u32, u32)> = order.iter().map(|i| (first + i * width, width)).collect();
-    let members = members(b, tier, merged);
-    let lane =
-        Lane { walk: tier.flat.walk(), members, me: tier.place, grid: Grid::Parts(of), slices };
-    let own = lane.slices[tier.place as usize];
+    let mut slices: Vec<(u32, u32)> = (0..m).map(|i| (first + i * width, width)).collect();
+    let mut members = members(b, tier, merged);
+    let (walk, grid) = (tier.flat.walk(), Grid::Parts(of));
     match tier.flat {
-        Flat::Rhd if m > 1 => {
+        Flat::Nhr | Flat::Nb => {
+            // Slices whose numbers agree in their low bits travel together; they lie together.
+            let bits = log_ceil(m);
+            let by_bits = (0..m.next_power_of_two()).map(|i| reversed(i, bits));
+            let order: Vec<u32> = by_bits.filter(|&i| i < m).collect();
+            for (position, &i) in (0..).zip(&order) {
+                slices[i as usize].0 = first + position * width;
+            }
+            let own = slices[tier.place as usize];
+            (vec![Lane::with_order(walk, members, tier.place, grid, slices, order)], own)
+        }
+        Flat::Rhd => {
             // Partners by the reversed number: the first, with whom half of all is exchanged, is
             // the neighbour.
             let bits = m.trailing_zeros();
-            let reversed = |i: u32| i.reverse_bits() >> (32 - bits);
-            let members = (0..m).map(|i| lane.members[reversed(i) as usize]).collect();
-            let me = reversed(tier.place);
-            let own = lane.slices[me as usize];
-            (vec![Lane { members, me, ..lane }], own)
+            members = (0..m).map(|i| members[reversed(i, bits) as usize]).collect();
+            let me = reversed(tier.place, bits);
+            let own = slices[me as usize];
+            (vec![Lane::new(walk, members, me, grid, slices)], own)
         }
         Flat::DoubleRing => {
-            let half = width / 2;
-            let slices = |shift| move |&(first, _): &(u32, u32)| (first + shift, half);
-            let there = lane.slices.iter().map(slices(0)).collect();
-            let back = lane.slices.iter().map(slices(half)).collect();
-            (both(Lane { slices: there, ..lane.clone() }, Lane { slices: back, ..lane }), own)
+            let own = slices[tier.place as usize];
+            let half = |shift: u32| {
+                let slices = slices.iter().map(|&(first, _)| (first + shift, width / 2)).collect();
+                (grid.clone(), slices)
+            };
+            (both(walk, members, tier.place, half(0), half(width / 2)), own)
         }
-        _ => (vec![lane], own),
+        _ => {
+            let own = slices[tier.place as usize];
+            (vec![Lane::new(walk, members, tier.place, grid, slices)], own)
+        }
     }
 }
 
 /// The lanes of a tier on rows of blocks: slice j is the row of what member j stands for.
 fn row_lanes(b: &Builder<'_>, tier: &Tier, merged: bool) -> Vec<Lane> {
     let group = b.rank / (tier.width * tier.size) * (tier.width * tier.size);
-    let slices = (0..tier.size).map(|j| (group + j * tier.width, tier.width)).collect();
+    let slices: Vec<_> = (0..tier.size).map(|j| (group + j * tier.width, tier.width)).collect();
     let rows = match &b.task.extents {
         Some(Extents::Rows(rows)) => Some(Rows::new(rows)),
         _ => None,
     };
-    let lane = Lane {
-        walk: tier.flat.walk(),
-        members: members(b, tier, merged),
-        me: tier.place,
-        grid: rows.clone().map_or(Grid::Blocks, Grid::Rows),
-        slices,
-    };
+    let (walk, members) = (tier.flat.walk(), members(b, tier, merged));
     if tier.flat != Flat::DoubleRing {
-        return vec![lane];
+        let grid = rows.map_or(Grid::Blocks, Grid::Rows);
+        return vec![Lane::new(walk, members, tier.place, grid, slices)];
     }
     let (there, back) = match rows {
         None => (Grid::Columns(0, 1, 2), Grid::Columns(1, 1, 2)),
         Some(rows) => (Grid::Rows(rows.half(false)), Grid::Rows(rows.half(true))),
     };
-    both(Lane { grid: there, ..lane.clone() }, Lane { grid: back, ..lane })
+    both(walk, members, tier.place, (there, slices.clone()), (back, slices))
 }
 
-/// The second lane the other way round.
-fn both(there: Lane, mut back: Lane) -> Vec<Lane> {
-    back.members.reverse();
-    back.slices.reverse();
-    back.me = back.members.len() as u32 - 1 - back.me;
-    vec![there, back]
+/// Cells of a lane, and the slice of each member among them.
+type Cells = (Grid, Vec<(u32, u32)>);
+
+/// Two lanes, the second the other way round.
+fn both(walk: Walk, members: Vec<Member>, me: u32, there: Cells, mut back: Cells) -> Vec<Lane> {
+    let mut backwards = members.clone();
+    backwards.reverse();
+    back.1.reverse();
+    let last = members.len() as u32 - 1;
+    vec![
+        Lane::new(walk, members, me, there.0, there.1),
+        Lane::new(walk, backwards, last - me, back.0, back.1),
+    ]
 }
 
 fn members(b: &Builder<'_>, tier: &Tier, merged: bool) -> Vec<Member> {

@@ -183,48 +183,6 @@ impl Task {
     }
 }
 
-impl Algorithm {
-    /// Its name in tables and logs.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Mesh(Mesh::Direct) => "mesh".into(),
-            Self::Mesh(Mesh::OneShot) => "mesh-one-shot".into(),
-            Self::Mesh(Mesh::TwoShot) => "mesh-two-shot".into(),
-            Self::Mesh(Mesh::Chunked(chunks)) => format!("mesh-chunked-{chunks}"),
-            Self::Ring => "ring".into(),
-            Self::DoubleRing => "double-ring".into(),
-            Self::Rhd => "rhd".into(),
-            Self::Nhr => "nhr".into(),
-            Self::Nb => "nb".into(),
-            Self::Pairwise => "pairwise".into(),
-            Self::Star => "star".into(),
-            Self::Ahc { groups, inside, between } => {
-                let groups: Vec<_> = groups.iter().map(u32::to_string).collect();
-                format!("ahc-{}({},{})", groups.join("+"), inside.name(), between.name())
-            }
-            Self::Pipeline { group } => format!("pipeline-{group}"),
-            Self::Hierarchy(tiers) => {
-                let tier = |(size, flat): &(u32, Flat)| format!("{}{size}", flat.name());
-                tiers.iter().map(tier).collect::<Vec<_>>().join("-")
-            }
-        }
-    }
-}
-
-impl Flat {
-    /// Its name in tables and logs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mesh => "mesh",
-            Self::Ring => "ring",
-            Self::DoubleRing => "double-ring",
-            Self::Rhd => "rhd",
-            Self::Nhr => "nhr",
-            Self::Nb => "nb",
-        }
-    }
-}
-
 /// The plan of one rank.
 ///
 /// # Errors

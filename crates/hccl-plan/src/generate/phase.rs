@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::plan::Buffer;
 
 use super::builder::Builder;
-use super::store::{Grid, Piece, Store};
+use super::store::{Grid, Store};
 use super::walk::{Hand, Walk};
 
 /// A member of a group.
@@ -34,6 +34,9 @@ pub(super) struct Lane {
     pub(super) grid: Grid,
     /// Slice of each member: first cell and number of cells.
     pub(super) slices: Vec<(u32, u32)>,
+    /// The slices in the order of their cells, and the place of each in that order.
+    order: Vec<u32>,
+    place: Vec<u32>,
 }
 
 /// The rounds of a phase: `rounds` of them, begun by ranks at level `base`.
@@ -51,6 +54,37 @@ impl Rounds {
 }
 
 impl Lane {
+    /// A lane; `slices` as many as `members`, of which `me` is one.
+    pub(super) fn new(
+        walk: Walk,
+        members: Vec<Member>,
+        me: u32,
+        grid: Grid,
+        slices: Vec<(u32, u32)>,
+    ) -> Self {
+        let mut order: Vec<u32> = (0..slices.len() as u32).collect();
+        if !slices.is_sorted() {
+            order.sort_unstable_by_key(|&slice| slices[slice as usize]);
+        }
+        Self::with_order(walk, members, me, grid, slices, order)
+    }
+
+    /// As [`Self::new`], where the order of the slices by their cells is known.
+    pub(super) fn with_order(
+        walk: Walk,
+        members: Vec<Member>,
+        me: u32,
+        grid: Grid,
+        slices: Vec<(u32, u32)>,
+        order: Vec<u32>,
+    ) -> Self {
+        let mut place = vec![0; order.len()];
+        for (at, &slice) in (0..).zip(&order) {
+            place[slice as usize] = at;
+        }
+        Self { walk, members, me, grid, slices, order, place }
+    }
+
     fn m(&self) -> u32 {
         self.members.len() as u32
     }
@@ -63,55 +97,73 @@ impl Lane {
         self.members[member as usize].rank
     }
 
-    /// Slices in the order of their cells, so that neighbours become one step.
-    fn sorted(&self, mut slices: Vec<u32>) -> Vec<u32> {
-        slices.sort_by_key(|&slice| self.slices[slice as usize]);
-        slices
-    }
-
-    fn pieces(&self, slice: u32) -> Vec<Piece> {
-        let (first, len) = self.slices[slice as usize];
-        self.grid.pieces(first, len)
+    /// Slices in the order of their cells: first cell, number of cells, slice. Neighbours that are
+    /// `alike` are one run where a grid can take them as one piece, and its slice is one of them.
+    fn runs(&self, slices: &[u32], alike: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32, u32)> {
+        // There are many slices and this is done each round: a set of bits sorts them at once.
+        let mut places = vec![0u64; self.order.len().div_ceil(64)];
+        for &slice in slices {
+            let at = self.place[slice as usize];
+            places[at as usize / 64] |= 1 << (at % 64);
+        }
+        let mut runs: Vec<(u32, u32, u32)> = Vec::new();
+        let joins_all = matches!(self.grid, Grid::Parts(_));
+        for (word, mut bits) in places.into_iter().enumerate() {
+            while bits != 0 {
+                let slice = self.order[word * 64 + bits.trailing_zeros() as usize];
+                bits &= bits - 1;
+                let (first, len) = self.slices[slice as usize];
+                match runs.last_mut() {
+                    Some(run) if joins_all && run.0 + run.1 == first && alike(run.2, slice) => {
+                        run.1 += len;
+                    }
+                    _ => runs.push((first, len, slice)),
+                }
+            }
+        }
+        runs
     }
 }
 
 /// Each member ends with its slice of the reduction.
 pub(super) fn reduce_scatter(b: &mut Builder<'_>, store: Store, lanes: &[Lane], at: Rounds) {
-    let mut merged: Vec<HashSet<u32>> = vec![HashSet::new(); lanes.len()];
+    let mut merged: Vec<Vec<bool>> =
+        lanes.iter().map(|lane| vec![false; lane.members.len()]).collect();
     for t in 0..at.rounds {
         let through = at.base + t + 1;
         for (lane, merged) in lanes.iter().zip(&mut merged).filter(|(lane, _)| t < lane.rounds()) {
             let (m, me) = (lane.m(), lane.me);
-            let hands = lane.walk.receives(m, t, me);
-            for (from, _) in &hands {
-                b.wait(lane.rank(*from), at.base + t);
+            let mut from = lane.walk.givers(m, t, me);
+            for &from in &from {
+                b.wait(lane.rank(from), at.base + t);
             }
-            let mut sources: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-            for (from, slices) in hands {
-                for slice in slices {
-                    sources.entry(slice).or_insert_with(|| vec![me]).push(from);
-                }
-            }
-            for slice in lane.sorted(sources.keys().copied().collect()) {
-                let from = sources.get_mut(&slice).expect("one of its keys");
-                from.sort_by_key(|&member| lane.rank(member));
-                let is_merged = |&member: &u32| {
-                    lane.members[member as usize].merged
-                        || if member == me {
-                            merged.contains(&slice)
-                        } else {
-                            !lane.walk.is_leaf(m, member, slice)
-                        }
-                };
-                for piece in lane.pieces(slice) {
-                    let place =
-                        |member: &u32| store.place(lane.rank(*member), piece, is_merged(member));
+            let slices = from.first().map_or(Vec::new(), |&from| lane.walk.slices(m, t, from, me));
+            from.push(me);
+            from.sort_by_key(|&member| lane.rank(member));
+            let is_merged = |member: u32, slice: u32| {
+                lane.members[member as usize].merged
+                    || if member == me {
+                        merged[slice as usize]
+                    } else {
+                        !lane.walk.is_leaf(m, member, slice)
+                    }
+            };
+            let alike = |one: u32, other: u32| {
+                from.iter().all(|&member| is_merged(member, one) == is_merged(member, other))
+            };
+            for (first, len, slice) in lane.runs(&slices, alike) {
+                for piece in lane.grid.pieces(first, len) {
+                    let place = |&member: &u32| {
+                        store.place(lane.rank(member), piece, is_merged(member, slice))
+                    };
                     let places = from.iter().map(place).collect();
                     b.combine(piece.span, places, vec![store.place(b.rank, piece, true)]);
                 }
-                merged.insert(slice);
             }
-            for (to, _) in lane.walk.sends(m, t, me) {
+            for slice in slices {
+                merged[slice as usize] = true;
+            }
+            for to in lane.walk.takers(m, t, me) {
                 b.visitor(lane.rank(to), through);
             }
         }
@@ -139,12 +191,12 @@ pub(super) fn all_gather_rest(
         for (lane, held) in lanes.iter().zip(held).filter(|(lane, _)| t < lane.rounds()) {
             let walked = lane.rounds() - 1 - t;
             let mut pulls = lane.walk.sends(lane.m(), walked, lane.me);
-            let mut served = lane.walk.receives(lane.m(), walked, lane.me);
+            let mut served = lane.walk.givers(lane.m(), walked, lane.me);
             for (_, slices) in &mut pulls {
                 slices.retain(|slice| !held.contains(slice));
             }
             pulls.retain(|(_, slices)| !slices.is_empty() && full != Some(b.rank));
-            served.retain(|(peer, _)| full != Some(lane.rank(*peer)));
+            served.retain(|&peer| full != Some(lane.rank(peer)));
             pull(b, store, lane, (pulls, served), (at.base, t));
         }
         b.signal(at.base + t + 1);
@@ -162,7 +214,8 @@ pub(super) fn scatter(
     let paths: Vec<_> = lanes.iter().map(|lane| Paths::new(lane, root)).collect();
     for t in 0..at.rounds {
         for (lane, paths) in lanes.iter().zip(&paths) {
-            pull(b, store, lane, paths.at(t), (at.base, t));
+            let (arriving, leaving) = paths.at(t);
+            pull(b, store, lane, (arriving, members_of(&leaving)), (at.base, t));
         }
         b.signal(at.base + t + 1);
     }
@@ -174,8 +227,8 @@ pub(super) fn gather(b: &mut Builder<'_>, store: Store, lanes: &[Lane], at: Roun
     let paths: Vec<_> = lanes.iter().map(|lane| Paths::new(lane, root)).collect();
     for t in 0..at.rounds {
         for (lane, paths) in lanes.iter().zip(&paths).filter(|(lane, _)| t < lane.rounds()) {
-            let (pulls, served) = paths.at(lane.rounds() - 1 - t);
-            pull(b, store, lane, (served, pulls), (at.base, t));
+            let (arriving, leaving) = paths.at(lane.rounds() - 1 - t);
+            pull(b, store, lane, (leaving, members_of(&arriving)), (at.base, t));
         }
         b.signal(at.base + t + 1);
     }
@@ -186,15 +239,15 @@ fn pull(
     b: &mut Builder<'_>,
     store: Store,
     lane: &Lane,
-    (pulls, served): (Vec<Hand>, Vec<Hand>),
+    (pulls, served): (Vec<Hand>, Vec<u32>),
     (base, t): (u32, u32),
 ) {
     for (from, _) in &pulls {
         b.wait(lane.rank(*from), base + t);
     }
     for (from, slices) in pulls {
-        for slice in lane.sorted(slices) {
-            for piece in lane.pieces(slice) {
+        for (first, len, _) in lane.runs(&slices, |_, _| true) {
+            for piece in lane.grid.pieces(first, len) {
                 let source = store.place(lane.rank(from), piece, true);
                 let target = store.place(b.rank, piece, true);
                 // What a rank brought itself it need not fetch.
@@ -204,9 +257,13 @@ fn pull(
             }
         }
     }
-    for (to, _) in served {
+    for to in served {
         b.visitor(lane.rank(to), base + t + 1);
     }
+}
+
+fn members_of(hands: &[Hand]) -> Vec<u32> {
+    hands.iter().map(|(member, _)| *member).collect()
 }
 
 /// The steps of the paths from one member to all owners that pass this rank.

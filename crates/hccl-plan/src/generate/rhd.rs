@@ -14,7 +14,7 @@ use super::builder::{Builder, input};
 use super::hierarchy::own_block;
 use super::phase::{Lane, Member, Rounds, all_gather, gather, reduce_scatter};
 use super::store::{Grid, Piece, Rows, Store};
-use super::walk::Walk;
+use super::walk::{Walk, reversed};
 
 /// Who is who.
 struct Fold {
@@ -153,22 +153,13 @@ fn lane(fold: &Fold, rank: u32, grid: Grid, on_row: bool) -> Lane {
     let block = fold.block;
     let member = |index| Member { rank: fold.member(index), merged: index < fold.pairs };
     if on_row {
-        return Lane {
-            walk: Walk::Halving,
-            members: (0..block).map(member).collect(),
-            me: fold.index(rank),
-            grid,
-            slices: (0..block).map(|index| fold.cells(index)).collect(),
-        };
+        let members = (0..block).map(member).collect();
+        let slices = (0..block).map(|index| fold.cells(index)).collect();
+        return Lane::new(Walk::Halving, members, fold.index(rank), grid, slices);
     }
     // On parts any order will do: the one whose first partners are neighbours.
     let bits = block.trailing_zeros();
-    let reversed = |i: u32| if bits == 0 { 0 } else { i.reverse_bits() >> (32 - bits) };
-    Lane {
-        walk: Walk::Halving,
-        members: (0..block).map(|i| member(reversed(i))).collect(),
-        me: reversed(fold.index(rank)),
-        grid,
-        slices: (0..block).map(|i| (i, 1)).collect(),
-    }
+    let members = (0..block).map(|i| member(reversed(i, bits))).collect();
+    let slices = (0..block).map(|i| (i, 1)).collect();
+    Lane::new(Walk::Halving, members, reversed(fold.index(rank), bits), grid, slices)
 }

@@ -40,41 +40,54 @@ impl Walk {
         }
     }
 
-    /// What member `i` hands on in round `t`, and to whom.
-    pub(super) fn sends(self, m: u32, t: u32, i: u32) -> Vec<Hand> {
+    /// To whom member `i` hands slices in round `t`.
+    pub(super) fn takers(self, m: u32, t: u32, i: u32) -> Vec<u32> {
         match self {
-            Self::Mesh => (1..m).map(|k| ((i + k) % m, vec![(i + k) % m])).collect(),
-            Self::Ring => vec![((i + 1) % m, vec![(i + 2 * m - t - 1) % m])],
+            Self::Mesh => (1..m).map(|k| (i + k) % m).collect(),
+            Self::Ring => vec![(i + 1) % m],
+            Self::Nb => vec![(i + (1 << t)) % m],
+            Self::Nhr => vec![(i + m - (1 << t)) % m],
+            Self::Halving => vec![i ^ (m >> (t + 1))],
+        }
+    }
+
+    /// From whom member `i` gets slices in round `t`: of all of them the same slices.
+    pub(super) fn givers(self, m: u32, t: u32, i: u32) -> Vec<u32> {
+        match self {
+            Self::Mesh => (1..m).map(|k| (i + k) % m).collect(),
+            Self::Ring => vec![(i + m - 1) % m],
+            Self::Nb => vec![(i + m - (1 << t)) % m],
+            Self::Nhr => vec![(i + (1 << t)) % m],
+            Self::Halving => vec![i ^ (m >> (t + 1))],
+        }
+    }
+
+    /// What goes in round `t` from one member to another, which is one of its takers.
+    pub(super) fn slices(self, m: u32, t: u32, from: u32, to: u32) -> Vec<u32> {
+        match self {
+            Self::Mesh => vec![to],
+            Self::Ring => vec![(from + 2 * m - t - 1) % m],
             // Slices whose way to their owner is an odd multiple of the distance.
             Self::Nb => {
                 let d = 1 << t;
-                vec![((i + d) % m, (d..m).step_by(2 * d as usize).map(|o| (i + o) % m).collect())]
+                (d..m).step_by(2 * d as usize).map(|o| (from + o) % m).collect()
             }
             Self::Nhr => {
                 let d = 1 << t;
-                let slices = (d..m).step_by(2 * d as usize).map(|o| (i + m - o) % m).collect();
-                vec![((i + m - d) % m, slices)]
+                (d..m).step_by(2 * d as usize).map(|o| (from + m - o) % m).collect()
             }
             Self::Halving => {
                 let d = m >> (t + 1);
-                let partner = i ^ d;
-                let first = partner / d * d;
-                vec![(partner, (first..first + d).collect())]
+                let first = to / d * d;
+                (first..first + d).collect()
             }
         }
     }
 
-    /// What member `i` gets in round `t`, and from whom.
-    pub(super) fn receives(self, m: u32, t: u32, i: u32) -> Vec<Hand> {
-        let from = match self {
-            Self::Mesh => return (1..m).map(|k| ((i + k) % m, vec![i])).collect(),
-            Self::Ring => (i + m - 1) % m,
-            Self::Nb => (i + m - (1 << t)) % m,
-            Self::Nhr => (i + (1 << t)) % m,
-            Self::Halving => i ^ (m >> (t + 1)),
-        };
-        let slices = self.sends(m, t, from).into_iter().flat_map(|(_, slices)| slices).collect();
-        vec![(from, slices)]
+    /// What member `i` hands on in round `t`, and to whom.
+    pub(super) fn sends(self, m: u32, t: u32, i: u32) -> Vec<Hand> {
+        let hand = |to| (to, self.slices(m, t, i, to));
+        self.takers(m, t, i).into_iter().map(hand).collect()
     }
 
     /// In which round, and to whom, member `h` hands slice `j`, which is not its own.
@@ -125,6 +138,11 @@ fn leaf_at(o: u32, m: u32) -> bool {
     o % 2 == 1 || o + 1 >= m
 }
 
+/// A number of so many bits, read backwards.
+pub(super) fn reversed(number: u32, bits: u32) -> u32 {
+    if bits == 0 { number } else { number.reverse_bits() >> (32 - bits) }
+}
+
 /// The smallest k with 2^k at least `m`.
 pub(super) fn log_ceil(m: u32) -> u32 {
     m.next_power_of_two().trailing_zeros()
@@ -144,8 +162,7 @@ mod tests {
                 for t in 0..rounds {
                     for i in 0..m {
                         for (to, slices) in walk.sends(m, t, i) {
-                            let back = walk.receives(m, t, to);
-                            assert!(back.contains(&(i, slices.clone())), "{walk:?} {m} {t} {i}");
+                            assert!(walk.givers(m, t, to).contains(&i), "{walk:?} {m} {t} {i}");
                             for j in slices {
                                 let handed = &mut handed[i as usize][j as usize];
                                 assert_eq!(handed.replace(t), None, "{walk:?} {m} {t} {i} {j}");
