@@ -25,6 +25,7 @@
 //! | `topology` | where ranks are, and how a text says it |
 //! | `generate` | algorithms: [`Algorithm`] names them, a file each |
 //! | [`check`] | the proof |
+//! | [`mod@select`] | which algorithm runs, and why |
 
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,7 @@ mod extents;
 mod generate;
 mod operator;
 mod plan;
+pub mod select;
 mod topology;
 
 pub use algorithm_text::{UnknownAlgorithm, UnknownFlat};
