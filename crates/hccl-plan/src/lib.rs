@@ -25,6 +25,7 @@
 //! | `topology` | where ranks are, and how a text says it |
 //! | `generate` | algorithms: [`Algorithm`] names them, a file each |
 //! | [`check`] | the proof |
+//! | [`mod@select`] | which algorithm runs, and why |
 
 #![forbid(unsafe_code)]
 
@@ -34,11 +35,14 @@ mod extents;
 mod generate;
 mod operator;
 mod plan;
+pub mod select;
 mod topology;
 
 pub use algorithm_text::{UnknownAlgorithm, UnknownFlat};
 pub use extents::{Extent, Extents, Transfer};
-pub use generate::{Algorithm, Flat, Mesh, Task, Unsupported, Volume, expand, mesh, volume};
+pub use generate::{
+    Algorithm, Flat, Mesh, Task, Unsupported, Volume, expand, mesh, supports, volume,
+};
 pub use operator::{Operator, UnknownOperator};
 pub use plan::{Access, Buffer, Peers, Place, Plan, Span, Step, VERSION};
 pub use topology::{Link, ParseError, Tier, Topology};
