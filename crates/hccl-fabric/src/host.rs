@@ -73,6 +73,13 @@ impl HostFabric {
     }
 }
 
+impl HostFabric {
+    /// Device of each rank, as it said when it joined.
+    pub fn devices(&self) -> Vec<i32> {
+        self.peers.iter().map(|peer| peer.member.device).collect()
+    }
+}
+
 impl Fabric for HostFabric {
     fn rank(&self) -> u32 {
         self.rank

@@ -7,7 +7,8 @@ use std::time::Duration;
 use hccl_fabric::Fabric;
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, fence, low_half};
 use hccl_os::wait::{Scope, Watch, wake_all};
-use hccl_plan::{Algorithm, Mesh, Operator, Task, expand};
+use hccl_plan::select::{Case, Choice, Forced, Product, Reach, select};
+use hccl_plan::{Algorithm, Operator, Task, Topology, expand};
 use parking_lot::Mutex;
 
 use crate::average::Average;
@@ -19,6 +20,9 @@ use crate::plans::{Key, PlanStatistics, Plans};
 use crate::route;
 use crate::transfer::{Transfer, Transfers};
 use crate::views::Peer;
+
+/// Takes a sentence for the user.
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What a communicator is told at creation.
 #[derive(Clone)]
@@ -32,8 +36,15 @@ pub struct Options {
     pub workspace: Option<Arc<dyn Workspace>>,
     /// Bytes of room that a call may take before it is cut into rounds; equal on all ranks.
     pub buffer_bytes: u64,
-    /// The algorithm for operators that it can run; the direct mesh for all others.
-    pub algorithm: Option<Algorithm>,
+    /// Where the ranks are, for the choice of algorithms; `None` for ranks without groups. Equal on
+    /// all ranks, as the next two.
+    pub topology: Option<Topology>,
+    /// Which algorithms the user wants.
+    pub forced: Option<Forced>,
+    /// Whose documented lists say what the words of `HCCL_ALGO` act on.
+    pub product: Product,
+    /// Told, once for each, what of the user's wish for algorithms cannot be followed.
+    pub notice: Option<Notice>,
 }
 
 /// Size of the room where nothing else is said: 200 MiB, HCCL's own default.
@@ -46,7 +57,10 @@ impl Default for Options {
             timeout: None,
             workspace: None,
             buffer_bytes: BUFFER_BYTES,
-            algorithm: None,
+            topology: None,
+            forced: None,
+            product: Product::A2,
+            notice: None,
         }
     }
 }
@@ -66,6 +80,9 @@ pub(crate) struct Inner {
     turn_waiters: AtomicU32,
     /// The algorithm of each operator, by the size of the call as a power of two.
     chosen: Mutex<HashMap<(Operator, u32), Arc<Algorithm>>>,
+    topology: Topology,
+    /// What `Options::notice` was told.
+    noticed: Mutex<Vec<String>>,
     plans: Plans,
     room: Mutex<Option<Piece>>,
     /// Reused by the operation whose turn it is.
@@ -81,8 +98,11 @@ impl Communicator {
     /// A communicator on a fabric that all ranks have joined.
     pub fn new(fabric: Box<dyn Fabric>, options: Options) -> Self {
         let ranks = fabric.ranks();
+        let topology = options.topology.clone().filter(|topology| topology.ranks() == ranks);
         Self(Arc::new(Inner {
             fabric,
+            topology: topology.unwrap_or_else(|| Topology::uniform(&[ranks])),
+            noticed: Mutex::default(),
             options,
             issued: AtomicU64::new(0),
             turn: AtomicU64::new(1),
@@ -140,6 +160,12 @@ impl Communicator {
         Transfers::new(self.0.clone(), requests)
     }
 
+    /// Which algorithm an operator runs on blocks of so many bytes, why, and what else was
+    /// considered.
+    pub fn choice(&self, operator: Operator, block_bytes: u64) -> Choice {
+        self.0.select(operator, size_class(block_bytes))
+    }
+
     /// How well the plans that are kept have served so far.
     pub fn plan_statistics(&self) -> PlanStatistics {
         self.0.plans.statistics()
@@ -168,6 +194,11 @@ impl Communicator {
     pub fn failure(&self) -> Option<Error> {
         self.0.failed.get().cloned()
     }
+}
+
+/// Bits of a size: sizes with as many run by one algorithm.
+fn size_class(bytes: u64) -> u32 {
+    u64::BITS - bytes.leading_zeros()
 }
 
 impl Inner {
@@ -237,27 +268,36 @@ impl Inner {
 
     /// The algorithm for a request; the same on all ranks.
     fn choose(&self, request: &Request) -> Arc<Algorithm> {
-        let class = u64::BITS - request.block_bytes().leading_zeros();
-        let mut chosen = self.chosen.lock();
-        let choose = || {
-            let wish = self.options.algorithm.as_ref();
-            let wish = wish.filter(|wish| self.can_run(wish, request));
-            Arc::new(wish.cloned().unwrap_or(Algorithm::Mesh(Mesh::Direct)))
-        };
-        chosen.entry((request.operator, class)).or_insert_with(choose).clone()
+        let class = size_class(request.block_bytes());
+        if let Some(known) = self.chosen.lock().get(&(request.operator, class)) {
+            return known.clone();
+        }
+        let choice = self.select(request.operator, class);
+        for note in &choice.notes {
+            let mut noticed = self.noticed.lock();
+            if !noticed.contains(note) {
+                noticed.push(note.clone());
+                if let Some(notice) = &self.options.notice {
+                    notice(note);
+                }
+            }
+        }
+        let algorithm = Arc::new(choice.algorithm);
+        self.chosen.lock().insert((request.operator, class), algorithm.clone());
+        algorithm
     }
 
-    /// Whether an algorithm has the operator, which no length decides.
-    fn can_run(&self, algorithm: &Algorithm, request: &Request) -> bool {
-        let rank = self.fabric.rank();
-        let operator = request.operator;
-        let task = Task {
+    fn select(&self, operator: Operator, class: u32) -> Choice {
+        select(&Case {
             operator,
             ranks: self.fabric.ranks(),
-            root: if operator.is_rooted() { request.root } else { 0 },
-            extents: request.lengths.as_ref().map(|it| it.extents(operator, rank, (true, true))),
-        };
-        expand(algorithm, &task, rank).is_ok()
+            // All sizes of a class run alike: as its largest.
+            block_bytes: if class == 0 { 0 } else { u64::MAX >> (u64::BITS - class) },
+            topology: &self.topology,
+            reach: Reach::Mapped,
+            forced: self.options.forced.as_ref(),
+            product: self.options.product,
+        })
     }
 
     /// Room of so many bytes; what was in it is lost. For the operation whose turn it is.

@@ -22,10 +22,11 @@ mod transfer;
 mod views;
 
 pub use call::Request;
-pub use communicator::{BUFFER_BYTES, Communicator, Options};
+pub use communicator::{BUFFER_BYTES, Communicator, Notice, Options};
 pub use error::{Context, Error, Lag};
 pub use hccl_kernels::{DataType, ReduceOp};
-pub use hccl_plan::{Algorithm, Extent, Flat, Mesh, Operator};
+pub use hccl_plan::select::{Choice, Forced, HcclAlgo, HcclAlgoError, Product, Rejected};
+pub use hccl_plan::{Algorithm, Extent, Flat, Mesh, Operator, Topology};
 pub use lengths::Lengths;
 pub use memory::{Memory, Piece, Private, Workspace};
 pub use operation::{Operation, Polled};

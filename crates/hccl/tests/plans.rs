@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use common::{MEMORY, ROOM, Rank};
 use hccl::{
-    Algorithm, DataType, Extent, Flat, Lengths, Memory, Mesh, Operator, Options, Piece, ReduceOp,
-    Request,
+    Algorithm, DataType, Extent, Flat, Forced, Lengths, Memory, Mesh, Operator, Options, Piece,
+    ReduceOp, Request,
 };
 
 /// What rank r has at element i of its input: small, so that sums are exact in every type.
@@ -366,7 +366,7 @@ fn algorithms(ranks: u32) -> Vec<Option<Algorithm>> {
 fn all_cases(ranks: u32, buffer_bytes: u64) {
     for (i, algorithm) in algorithms(ranks).into_iter().enumerate() {
         let options = || Options {
-            algorithm: algorithm.clone(),
+            forced: algorithm.clone().map(Forced::Algorithm),
             buffer_bytes,
             timeout: Some(Duration::from_secs(60)),
             ..common::options()

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use hccl::{Communicator, Options};
+use hccl::{Communicator, Forced, Options};
 use hccl_abi::Table;
 use hccl_fabric::{HostFabric, Join, ROOT_INFO_BYTES, RootInfo, Server};
 use parking_lot::Mutex;
@@ -14,7 +14,8 @@ use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
 use crate::environment::environment;
 use crate::errors::{Failure, Record, Status, status_of};
-use crate::runtime::{DeviceRoom, arena, current_device, log_line};
+use crate::runtime::{DeviceRoom, arena, current_device, log_line, product};
+use crate::topology;
 
 /// A communicator as C programs hold it.
 pub(crate) struct Comm {
@@ -127,7 +128,12 @@ fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         timeout,
         workspace: Some(Arc::new(DeviceRoom::new(device))),
         buffer_bytes: config.buffer_bytes.unwrap_or(environment.buffer_bytes),
-        ..Options::default()
+        topology: topology::of_devices(environment.topology.as_ref(), &fabric.devices()),
+        forced: config.algo.or_else(|| environment.algo.clone()).map(Forced::HcclAlgo),
+        product: product(),
+        notice: Some(Arc::new(move |note: &str| {
+            log_line!(Warning, call, "{note}");
+        })),
     };
     let engine = Communicator::new(Box::new(fabric), options);
     Ok(Arc::new(Comm { engine, device, issue: Mutex::new(()), _name: claim }))

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use hccl::HcclAlgo;
+
 use crate::errors::Failure;
 
 /// Size of the newest layout that this library knows (version 11).
@@ -21,6 +23,8 @@ pub(crate) struct Config {
     pub(crate) exec_timeout: Option<Option<Duration>>,
     /// Bytes that a call may have on its way.
     pub(crate) buffer_bytes: Option<u64>,
+    /// Which algorithms operators run.
+    pub(crate) algo: Option<HcclAlgo>,
 }
 
 /// Reads the caller's structure.
@@ -92,7 +96,16 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
     };
     let name = if has(2, 160) { text(call, "hcclCommName", &bytes[32..160])? } else { None };
     let buffer_bytes = set(1, 24).map(|megabytes| u64::from(megabytes) << 20);
-    Ok(Config { name, exec_timeout, buffer_bytes })
+    let algo = if has(8, 1920) { text(call, "hcclAlgo", &bytes[320..1920])? } else { None };
+    let algo = match algo.filter(|text| !text.trim().is_empty()) {
+        Some(text) => Some(HcclAlgo::parse("hcclAlgo", &text).map_err(|error| {
+            let expect =
+                format!("{} ({}; allowed is {})", HcclAlgo::EXPECT, error.why, error.allowed);
+            bad("hcclAlgo", text, &expect)
+        })?),
+        None => None,
+    };
+    Ok(Config { name, exec_timeout, buffer_bytes, algo })
 }
 
 /// A text field: NUL-terminated within its bounds, empty means not set.

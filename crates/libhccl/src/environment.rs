@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use hccl::BUFFER_BYTES;
+use hccl::{BUFFER_BYTES, HcclAlgo, Topology};
 
 use crate::errors::{Failure, Record, Status};
 use crate::runtime::log_line;
@@ -17,6 +17,10 @@ pub(crate) struct Environment {
     pub(crate) exec_timeout: Option<Duration>,
     /// Bytes that a call may have on its way before it is cut into rounds.
     pub(crate) buffer_bytes: u64,
+    /// Which algorithms operators run.
+    pub(crate) algo: Option<HcclAlgo>,
+    /// How the devices of this host play at being servers of several.
+    pub(crate) topology: Option<Topology>,
     /// A log line for each operator call.
     pub(crate) entry_log: bool,
 }
@@ -26,7 +30,6 @@ const EXEC_DEFAULT: u64 = 1836;
 
 /// Variables that are known and choose among things of which there is only one here.
 const WITHOUT_EFFECT: &[&str] = &[
-    "HCCL_ALGO",
     "HCCL_OP_EXPANSION_MODE",
     "HCCL_INTRA_PCIE_ENABLE",
     "HCCL_INTRA_ROCE_ENABLE",
@@ -57,6 +60,17 @@ const WITHOUT_EFFECT: &[&str] = &[
     "HCCL_TUNER_PLUGIN",
 ];
 
+/// The variable that groups the devices of this host into servers, and these into superpods.
+const TOPOLOGY: &str = "SOFTNPU_TOPOLOGY";
+
+/// Reads the words of `HCCL_ALGO`, or of a configuration's `hcclAlgo`.
+pub(crate) fn parse_algo(name: &str, text: &str) -> Result<HcclAlgo, Failure> {
+    HcclAlgo::parse(name, text).map_err(|error| {
+        let expect = format!("{} ({}; allowed is {})", HcclAlgo::EXPECT, error.why, error.allowed);
+        Failure::new(Status::Para, Record::environment(name, text, &expect))
+    })
+}
+
 /// The environment of this process.
 pub(crate) fn environment() -> Result<&'static Environment, Failure> {
     static ENVIRONMENT: OnceLock<Result<Environment, Failure>> = OnceLock::new();
@@ -72,6 +86,9 @@ pub(crate) fn environment() -> Result<&'static Environment, Failure> {
         tell("HCCL_EXEC_TIMEOUT", &exec.map_or_else(|| "never".to_owned(), seconds));
         let megabytes = format!("{}MB", environment.buffer_bytes >> 20);
         tell("HCCL_BUFFSIZE", &megabytes);
+        if let Some(algo) = &environment.algo {
+            tell("HCCL_ALGO", &algo.text());
+        }
         tell("HCCL_ENTRY_LOG_ENABLE", &u8::from(environment.entry_log));
         for name in WITHOUT_EFFECT {
             if let Ok(value) = std::env::var(name) {
@@ -118,6 +135,17 @@ impl Environment {
             BUFFER_BYTES >> 20,
             "equal to or greater than 1(MB)",
         )?;
+        let algo = match get("HCCL_ALGO") {
+            Some(text) => Some(parse_algo("HCCL_ALGO", &text)?),
+            None => None,
+        };
+        let topology = match get(TOPOLOGY) {
+            Some(text) => Some(text.parse::<Topology>().map_err(|error| {
+                let expect = format!("a topology such as 8x4 or 2+3+5 ({})", error.why);
+                Failure::new(Status::Para, Record::environment(TOPOLOGY, &text, &expect))
+            })?),
+            None => None,
+        };
         let entry_log = number("HCCL_ENTRY_LOG_ENABLE", 0..=1, 0, "0 or 1")?;
         if let Some(word) = get("HCCL_DETERMINISTIC") {
             // Reductions are in rank order always, which is what the strictest word asks for.
@@ -132,6 +160,8 @@ impl Environment {
             connect_timeout: Duration::from_secs(connect),
             exec_timeout: (exec > 0).then(|| Duration::from_secs(exec)),
             buffer_bytes: buffer << 20,
+            algo,
+            topology,
             entry_log: entry_log == 1,
         })
     }

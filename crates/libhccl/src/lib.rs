@@ -15,5 +15,6 @@ mod operators;
 mod runtime;
 mod support;
 mod task;
+mod topology;
 mod transfers;
 mod uneven;

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
-use hccl::{Piece, Workspace};
+use hccl::{Piece, Product, Workspace};
 use hccl_abi::extension::{Memory, Task};
 use hccl_fabric::Region;
 use hccl_os::shm::segment_id;
@@ -27,6 +27,7 @@ type GetDevice = unsafe extern "C" fn(*mut i32) -> c_int;
 type Submit = unsafe extern "C" fn(*mut c_void, *const Task) -> c_int;
 type MemoryOf = unsafe extern "C" fn(*const c_void, *mut Memory) -> c_int;
 type DeviceArena = unsafe extern "C" fn(i32, *mut Memory) -> c_int;
+type SocName = unsafe extern "C" fn() -> Text;
 type DeviceMalloc = unsafe extern "C" fn(i32, u64, *mut Memory) -> c_int;
 type DeviceFree = unsafe extern "C" fn(*const Memory) -> c_int;
 type StreamDevice = unsafe extern "C" fn(*mut c_void, *mut i32) -> c_int;
@@ -37,6 +38,7 @@ type Log = unsafe extern "C" fn(Text, i32, Text, u32, Text, Text);
 /// Functions of the loaded runtime.
 struct Functions {
     get_device: GetDevice,
+    soc_name: SocName,
     submit: Submit,
     memory_of: MemoryOf,
     device_arena: DeviceArena,
@@ -90,6 +92,7 @@ fn load() -> Result<Functions, String> {
     unsafe {
         Ok(Functions {
             get_device: std::mem::transmute::<*mut c_void, GetDevice>(find(c"aclrtGetDevice")?),
+            soc_name: std::mem::transmute::<*mut c_void, SocName>(find(c"aclrtGetSocName")?),
             submit: std::mem::transmute::<*mut c_void, Submit>(find(c"softnpuStreamSubmit")?),
             memory_of: std::mem::transmute::<*mut c_void, MemoryOf>(find(c"softnpuMemoryOf")?),
             device_arena: std::mem::transmute::<*mut c_void, DeviceArena>(find(
@@ -148,6 +151,28 @@ pub(crate) struct Arena {
     pub(crate) region: Arc<Region>,
     pub(crate) fd: OwnedFd,
     pub(crate) len: u64,
+}
+
+/// The product generation of the devices; that of most users where the name is a new one.
+pub(crate) fn product() -> Product {
+    let Ok(functions) = functions() else { return Product::A2 };
+    // SAFETY: the function takes nothing and gives NULL or a text that stays.
+    let name = unsafe {
+        let name = (functions.soc_name)();
+        if name.is_null() { c"" } else { CStr::from_ptr(name) }
+    };
+    product_of(&name.to_string_lossy())
+}
+
+fn product_of(soc: &str) -> Product {
+    match soc.strip_prefix("Ascend") {
+        Some(rest) if rest.starts_with("950") => Product::Ascend950,
+        Some(rest) if rest.starts_with("310P") => Product::Ascend310P,
+        Some(rest) if rest.starts_with("910_") => Product::A3,
+        Some(rest) if rest.strip_prefix("910B").is_some_and(|more| !more.is_empty()) => Product::A2,
+        Some(rest) if rest.starts_with("910") => Product::Ascend910,
+        _ => Product::A2,
+    }
 }
 
 /// Memory of a device.
@@ -297,3 +322,23 @@ macro_rules! log_line {
     };
 }
 pub(crate) use log_line;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_chips_tell_their_product() {
+        for (name, product) in [
+            ("Ascend910B", Product::Ascend910),
+            ("Ascend910ProA", Product::Ascend910),
+            ("Ascend910B4-1", Product::A2),
+            ("Ascend910_9391", Product::A3),
+            ("Ascend310P3", Product::Ascend310P),
+            ("Ascend950PR_9579", Product::Ascend950),
+            ("something new", Product::A2),
+        ] {
+            assert_eq!(product_of(name), product, "{name}");
+        }
+    }
+}
