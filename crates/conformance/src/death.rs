@@ -28,7 +28,7 @@ impl Job {
         let (sender, words) = channel();
         let mut processes = Vec::new();
         for rank in 0..RANKS {
-            let mut started = start(folder, Suite::Endless, &root, &[rank], RANKS)?;
+            let mut started = start(folder, Suite::Endless, &root, &[rank], RANKS, &[])?;
             let out = started.child.stdout.take().context("a piped standard output")?;
             let sender = sender.clone();
             std::thread::spawn(move || {

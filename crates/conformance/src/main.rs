@@ -5,6 +5,7 @@
 //! test` runs it on what it has installed.
 
 mod death;
+mod forced;
 mod forked;
 mod libraries;
 mod matrix;
@@ -40,6 +41,8 @@ enum Command {
         #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 5, 8])]
         ranks: Vec<u32>,
     },
+    /// The operators by each algorithm that the environment can ask for.
+    Forced,
     /// Kills ranks at random moments, and looks at what the others say and what is left behind.
     Death {
         /// How often all ranks are killed.
@@ -60,6 +63,7 @@ fn main() -> anyhow::Result<()> {
     match command {
         Command::Matrix { ranks } => matrix::all_reduce(&libraries, &ranks),
         Command::Operators { ranks } => matrix::operators(&libraries, &ranks),
+        Command::Forced => forced::run(&libraries),
         Command::Death { times } => death::run(&libraries, times),
         Command::Fork => forked::run(&libraries),
         Command::Progress => progress::run(&libraries),

@@ -10,15 +10,15 @@ use anyhow::{Context as _, bail, ensure};
 use crate::libraries::{Libraries, ROOT_INFO_BYTES};
 use crate::oracle::{Digest, Op, Type};
 use crate::worker::{
-    COUNTS, OPERATOR_COUNTS, Operator, Started, Suite, absolute, digest, elements, layouts,
-    pair_count, root_of, seed, start,
+    COUNTS, Operator, Started, Suite, absolute, digest, elements, layouts, pair_count, root_of,
+    seed, start,
 };
 
 /// Longest time of one job; then it is ended and its output shown.
 const JOB_MAX: Duration = Duration::from_secs(300);
 
 /// What every rank must have said: (case, rank) to digest.
-type Expected = HashMap<(u64, u32), Digest>;
+pub(crate) type Expected = HashMap<(u64, u32), Digest>;
 
 pub(crate) fn all_reduce(folder: &Path, rank_counts: &[u32]) -> anyhow::Result<()> {
     for &ranks in rank_counts {
@@ -55,24 +55,18 @@ fn expected_all_reduce(ranks: u32) -> Expected {
 
 pub(crate) fn operators(folder: &Path, rank_counts: &[u32]) -> anyhow::Result<()> {
     for &ranks in rank_counts {
-        let expected = expected_operators(ranks);
+        let expected = expected_operators(Suite::Operators, ranks);
         run_layouts(folder, Suite::Operators, ranks, &expected)?;
     }
     Ok(())
 }
 
-fn expected_operators(ranks: u32) -> Expected {
+pub(crate) fn expected_operators(suite: Suite, ranks: u32) -> Expected {
     let mut expected = HashMap::new();
-    let mut case = 0;
-    for data_type in [Type::F32, Type::I8] {
-        for operator in Operator::ALL {
-            for count in OPERATOR_COUNTS {
-                case += 1;
-                for rank in 0..ranks {
-                    let bytes = expected_output(case, data_type, operator, count, rank, ranks);
-                    expected.insert((case, rank), digest(data_type, &bytes));
-                }
-            }
+    for (case, (data_type, operator, count)) in (1..).zip(suite.operator_cases()) {
+        for rank in 0..ranks {
+            let bytes = expected_output(case, data_type, operator, count, rank, ranks);
+            expected.insert((case, rank), digest(data_type, &bytes));
         }
     }
     expected
@@ -102,6 +96,7 @@ fn expected_output(
         bytes
     };
     match operator {
+        O::AllReduce => reduced(0),
         O::Reduce if rank == root => reduced(0),
         // Nobody writes there.
         O::Reduce => vec![0xcd; count as usize * data_type.size()],
@@ -169,12 +164,9 @@ fn run_layouts(folder: &Path, suite: Suite, ranks: u32, expected: &Expected) -> 
     let libraries = Libraries::load(&folder)?;
     for (layout, processes) in layouts(ranks) {
         let begun = Instant::now();
-        let root = root_info(&libraries)?;
-        let started: Vec<Started> = processes
-            .iter()
-            .map(|own| start(&folder, suite, &root, own, ranks))
-            .collect::<anyhow::Result<_>>()?;
-        let output = finish(started).with_context(|| format!("{ranks} ranks as {layout}"))?;
+        let environments = vec![&[][..]; processes.len()];
+        let run = || run_job(&folder, &libraries, suite, &processes, &environments);
+        let output = run().with_context(|| format!("{ranks} ranks as {layout}"))?;
         compare(&output, expected).with_context(|| format!("{ranks} ranks as {layout}"))?;
         println!(
             "{suite:?}: {ranks} ranks as {layout}: {} results equal the oracle ({:.1?})",
@@ -183,6 +175,24 @@ fn run_layouts(folder: &Path, suite: Suite, ranks: u32, expected: &Expected) -> 
         );
     }
     Ok(())
+}
+
+/// Runs a job whose processes have these ranks and these environments, and gives what they said.
+pub(crate) fn run_job(
+    folder: &Path,
+    libraries: &Libraries,
+    suite: Suite,
+    processes: &[Vec<u32>],
+    environments: &[&[(&str, &str)]],
+) -> anyhow::Result<String> {
+    let root = root_info(libraries)?;
+    let ranks = processes.iter().map(Vec::len).sum::<usize>() as u32;
+    let started: Vec<Started> = processes
+        .iter()
+        .zip(environments)
+        .map(|(own, environment)| start(folder, suite, &root, own, ranks, environment))
+        .collect::<anyhow::Result<_>>()?;
+    finish(started)
 }
 
 /// Waits for the processes of a job and gives what they said. All of them are ended in any case.
@@ -231,7 +241,7 @@ fn finish(started: Vec<Started>) -> anyhow::Result<String> {
     Ok(output)
 }
 
-fn compare(output: &str, expected: &Expected) -> anyhow::Result<()> {
+pub(crate) fn compare(output: &str, expected: &Expected) -> anyhow::Result<()> {
     let mut seen = 0;
     for line in output.lines() {
         let mut words = line.split(' ');

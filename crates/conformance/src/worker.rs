@@ -18,6 +18,8 @@ pub(crate) enum Suite {
     AllReduce,
     /// The other operators.
     Operators,
+    /// As `Operators`, on types for which the order of a reduction makes no difference.
+    Forced,
     /// AllReduce without end.
     Endless,
 }
@@ -27,6 +29,7 @@ impl Suite {
         match self {
             Self::AllReduce => "allreduce",
             Self::Operators => "operators",
+            Self::Forced => "forced",
             Self::Endless => "endless",
         }
     }
@@ -37,9 +40,26 @@ pub(crate) const COUNTS: [u64; 5] = [0, 1, 7, 4_097, 1_000_003];
 /// Element counts of the other operators.
 pub(crate) const OPERATOR_COUNTS: [u64; 4] = [0, 1, 1_003, 150_001];
 
-/// Operators beside AllReduce.
+impl Suite {
+    /// Types and counts of the cases of a suite of operators.
+    pub(crate) fn operator_cases(self) -> impl Iterator<Item = (Type, Operator, u64)> {
+        // Sums of other types than whole numbers depend on the order of the ranks. With less room
+        // than the largest case needs, it goes in rounds.
+        let (types, counts): (_, &[u64]) = match self {
+            Self::Forced => ([Type::I32, Type::I8], &[0, 1, 1_003, 40_009]),
+            _ => ([Type::F32, Type::I8], &OPERATOR_COUNTS),
+        };
+        types.into_iter().flat_map(move |data_type| {
+            let all = Operator::ALL.into_iter();
+            all.flat_map(move |operator| counts.iter().map(move |&n| (data_type, operator, n)))
+        })
+    }
+}
+
+/// Operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
+    AllReduce,
     Reduce,
     ReduceScatter,
     ReduceScatterInPlace,
@@ -60,7 +80,8 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
+        Self::AllReduce,
         Self::Reduce,
         Self::ReduceScatter,
         Self::ReduceScatterInPlace,
@@ -100,12 +121,14 @@ pub(crate) fn start(
     root: &[u8; ROOT_INFO_BYTES],
     ranks: &[u32],
     total: u32,
+    environment: &[(&str, &str)],
 ) -> anyhow::Result<Started> {
     let mut child = Command::new(std::env::current_exe()?)
         .arg("--libraries")
         .arg(libraries)
         .arg("worker")
         .env("SOFTNPU_DEVICES", "8")
+        .envs(environment.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -124,6 +147,7 @@ pub(crate) fn run(folder: &Path) -> anyhow::Result<()> {
     let suite = match line()?.as_str() {
         "allreduce" => Suite::AllReduce,
         "operators" => Suite::Operators,
+        "forced" => Suite::Forced,
         "endless" => Suite::Endless,
         other => bail!("no suite is called {other}"),
     };
@@ -154,7 +178,7 @@ fn run_ranks(
                 let rank_on = Rank::join(*libraries, root, rank, total)?;
                 match suite {
                     Suite::AllReduce => rank_on.all_reduce_cases(),
-                    Suite::Operators => rank_on.operator_cases(),
+                    Suite::Operators | Suite::Forced => rank_on.operator_cases(suite),
                     Suite::Endless => rank_on.endless(),
                 }
                 .with_context(|| format!("rank {rank} of {total}"))
@@ -284,15 +308,9 @@ impl Rank {
         Ok(())
     }
 
-    fn operator_cases(&self) -> anyhow::Result<()> {
-        let mut case = 0;
-        for data_type in [Type::F32, Type::I8] {
-            for operator in Operator::ALL {
-                for count in OPERATOR_COUNTS {
-                    case += 1;
-                    self.operator_case(case, data_type, operator, count)?;
-                }
-            }
+    fn operator_cases(&self, suite: Suite) -> anyhow::Result<()> {
+        for (case, (data_type, operator, count)) in (1..).zip(suite.operator_cases()) {
+            self.operator_case(case, data_type, operator, count)?;
         }
         // SAFETY: a live communicator and stream.
         let code = unsafe { (self.libraries.barrier)(self.comm, self.stream) };
@@ -315,7 +333,7 @@ impl Rank {
         let root = root_of(case, self.total);
         let (null, is_root) = (std::ptr::null_mut(), self.rank == root);
         let (input_blocks, output_blocks) = match operator {
-            O::Reduce | O::Broadcast => (1, 1),
+            O::AllReduce | O::Reduce | O::Broadcast => (1, 1),
             O::ReduceScatter | O::ReduceScatterInPlace | O::Scatter => (ranks, 1),
             O::AllGather | O::AllGatherInPlace => (1, ranks),
             O::AlltoAll => (ranks, ranks),
@@ -344,6 +362,7 @@ impl Rank {
         // SAFETY: buffers, communicator and stream are live.
         let code = unsafe {
             match operator {
+                O::AllReduce => (libs.all_reduce)(input, output, count, ty, sum, comm, stream),
                 O::Reduce => (libs.reduce)(input, output, count, ty, sum, root, comm, stream),
                 O::ReduceScatter | O::ReduceScatterInPlace => {
                     (libs.reduce_scatter)(input, output, count, ty, sum, comm, stream)
