@@ -391,8 +391,43 @@ static void fields_out_of_range(void)
     config.hcclRdmaServiceLevel = 7;
     config.hcclBufferSize = 1;
     config.hcclDeterministic = 1;
+    strcpy(config.hcclAlgo, " level0:NA; level1:ring ");
     OK(join_with(&config, &made));
     OK(HcclCommDestroy(made));
+    strcpy(config.hcclAlgo, "level0:NA;level1:fastest");
+    CODE(HCCL_E_PARA, join_with(&config, &made));
+    MESSAGE("EI0003", "hcclAlgo", "fastest", "ring");
+}
+
+/* A bad variable of the environment is named by the first call that reads it. */
+static void bad_variable(const char *name, const char *value, const char *expect)
+{
+    HcclRootInfo root;
+    setenv(name, value, 1);
+    NEED(aclInit(NULL));
+    need_device(0);
+    CODE(HCCL_E_PARA, HcclGetRootInfo(&root));
+    MESSAGE("EI0001", name, value, expect);
+}
+
+static void a_bad_algorithm(void)
+{
+    bad_variable("HCCL_ALGO", "level0:NA;level1:Ring", "level0:NA;level1:<algo>");
+}
+
+static void a_bad_buffer_size(void)
+{
+    bad_variable("HCCL_BUFFSIZE", "0", "equal to or greater than 1(MB)");
+}
+
+static void a_bad_topology(void)
+{
+    bad_variable("SOFTNPU_TOPOLOGY", "8x", "8x4 or 2+3+5");
+}
+
+static void a_bad_time_out(void)
+{
+    bad_variable("HCCL_CONNECT_TIMEOUT", "12s", "7200s");
 }
 
 static void a_name_without_an_end(void)
@@ -659,6 +694,10 @@ int main(void)
     RUN(older_and_newer_configs);
     RUN(what_is_newer_than_the_caller_is_not_read);
     RUN(fields_out_of_range);
+    RUN(a_bad_algorithm);
+    RUN(a_bad_buffer_size);
+    RUN(a_bad_topology);
+    RUN(a_bad_time_out);
     RUN(a_name_without_an_end);
     RUN(the_same_name_twice);
     RUN(null_pointers_when_asking);
