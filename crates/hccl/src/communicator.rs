@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use crate::average::Average;
 use crate::call::Request;
 use crate::error::{Context, Error};
-use crate::memory::{Piece, Workspace};
+use crate::memory::{Memory, Piece, Workspace};
 use crate::operation::{Operation, Route};
 use crate::plans::{Key, PlanStatistics, Plans};
 use crate::route;
@@ -69,6 +69,14 @@ impl Default for Options {
 #[derive(Clone)]
 pub struct Communicator(pub(crate) Arc<Inner>);
 
+/// What was started on the way to or from a rank.
+#[derive(Default)]
+pub(crate) struct Way {
+    pub(crate) messages: AtomicU64,
+    /// Messages of the fabric that they go in.
+    pub(crate) parts: AtomicU64,
+}
+
 pub(crate) struct Inner {
     pub(crate) fabric: Box<dyn Fabric>,
     pub(crate) options: Options,
@@ -89,8 +97,8 @@ pub(crate) struct Inner {
     peers: Mutex<Vec<Peer>>,
     failed: OnceLock<Error>,
     /// Messages to and from each rank that were started, and transfers that have not ended.
-    pub(crate) sent: Vec<AtomicU64>,
-    pub(crate) received: Vec<AtomicU64>,
+    pub(crate) sent: Vec<Way>,
+    pub(crate) received: Vec<Way>,
     pub(crate) transfers: AtomicU32,
 }
 
@@ -112,8 +120,8 @@ impl Communicator {
             room: Mutex::default(),
             peers: Mutex::default(),
             failed: OnceLock::new(),
-            sent: (0..ranks).map(|_| AtomicU64::new(0)).collect(),
-            received: (0..ranks).map(|_| AtomicU64::new(0)).collect(),
+            sent: (0..ranks).map(|_| Way::default()).collect(),
+            received: (0..ranks).map(|_| Way::default()).collect(),
             transfers: AtomicU32::new(0),
         }))
     }
@@ -310,16 +318,49 @@ impl Inner {
         if let Some(piece) = room.filter(|piece| piece.len >= bytes) {
             return Ok(piece);
         }
-        let Some(workspace) = &self.options.workspace else {
-            let why = "the communicator was made without a workspace".into();
-            return Err(Error::NoRoom { context: context(), bytes, why });
-        };
         if let Some(old) = room.take() {
-            workspace.free(old);
+            self.free(old);
         }
-        match workspace.allocate(bytes) {
-            Ok(piece) => Ok(*room.insert(piece)),
-            Err(why) => Err(Error::NoRoom { context: context(), bytes, why }),
+        self.allocate(bytes, context).map(|piece| *room.insert(piece))
+    }
+
+    /// Takes room from the workspace.
+    pub(crate) fn allocate(
+        &self,
+        bytes: u64,
+        context: impl FnOnce() -> Context,
+    ) -> Result<Piece, Error> {
+        let piece = match &self.options.workspace {
+            Some(workspace) => workspace.allocate(bytes),
+            None => Err("the communicator was made without a workspace".into()),
+        };
+        piece.map_err(|why| Error::NoRoom { context: context(), bytes, why })
+    }
+
+    /// Gives room back, unless the communicator failed: then others may still be in it, and it is
+    /// theirs until the memory goes.
+    pub(crate) fn free(&self, room: Piece) {
+        if let (Some(workspace), None) = (&self.options.workspace, self.failed.get()) {
+            workspace.free(room);
+        }
+    }
+
+    /// Address of a part of an own buffer.
+    pub(crate) fn address(
+        &self,
+        rank: u32,
+        memory: Memory,
+        start: u64,
+        len: u64,
+    ) -> Option<*mut u8> {
+        if len == 0 {
+            return Some(std::ptr::NonNull::dangling().as_ptr());
+        }
+        match memory {
+            Memory::Private(private) => Some(private.address().wrapping_add(start as usize)),
+            Memory::Shared(piece) => {
+                self.fabric.memory(rank, piece.offset.checked_add(start)?, len)
+            }
         }
     }
 
@@ -396,12 +437,8 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let room = self.room.get_mut().take();
-        // After a failure others may still be in it; it is theirs until the memory goes.
-        if let (Some(room), Some(workspace), None) =
-            (room, &self.options.workspace, self.failed.get())
-        {
-            workspace.free(room);
+        if let Some(room) = self.room.get_mut().take() {
+            self.free(room);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Messages between two ranks: sends, receives, and sets of both that go on side by side.
 //!
 //! A sender says where its data is; the receiver copies it and says so. The k-th message that a
-//! rank sends to another meets the k-th receive there, whatever else goes on.
+//! rank sends to another meets the k-th receive there, whatever else goes on. Long messages go in
+//! parts, of which each is a message of the fabric; both sides know how many from the length. What
+//! is in private memory of the sender waits in room of the communicator, a part at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use hccl_os::sync::Ordering;
 
 use crate::communicator::Inner;
 use crate::error::{Context, Error, Lag};
-use crate::memory::Piece;
+use crate::memory::{Memory, Piece};
 use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, PROBE_INTERVAL, Polled, wait};
 
 /// Which way a message goes.
@@ -36,8 +38,13 @@ pub struct Transfer {
     /// Elements.
     pub count: u64,
     /// The data, or where it goes.
-    pub piece: Piece,
+    pub memory: Memory,
 }
+
+/// Bytes of a part.
+const PART_BYTES: u64 = 1 << 20;
+/// Parts in room begin at multiples of this.
+const ALIGN: u64 = 128;
 
 /// Where the signature of a message says that it is one.
 const KIND: u8 = 200;
@@ -46,6 +53,16 @@ const VERSION: u8 = 1;
 impl Transfer {
     fn bytes(&self) -> u64 {
         self.count.saturating_mul(self.data_type.size() as u64)
+    }
+
+    /// Parts that it goes in; a message of nothing is one.
+    fn parts(&self) -> u64 {
+        self.bytes().div_ceil(PART_BYTES).max(1)
+    }
+
+    /// Whether its data must be copied into the room.
+    fn needs_room(&self) -> bool {
+        self.direction == Direction::Send && self.memory.is_private() && self.count > 0
     }
 
     fn signature(&self) -> [u8; SIGNATURE_BYTES] {
@@ -64,8 +81,8 @@ impl Transfer {
             let allowed = format!("a rank from 0 to {}", ranks - 1);
             return invalid("peer", self.peer.to_string(), allowed);
         }
-        if self.bytes() > self.piece.len {
-            let given = format!("{} bytes long", self.piece.len);
+        if self.bytes() > self.memory.len() {
+            let given = format!("{} bytes long", self.memory.len());
             return invalid("buffer", given, format!("at least {} bytes", self.bytes()));
         }
         Ok(())
@@ -76,9 +93,9 @@ impl Transfer {
 enum State {
     /// A send whose channel is not free, or a receive without message.
     Waiting,
-    /// A send whose message was posted.
+    /// A send whose part was posted.
     Posted,
-    /// A receive, or a copy within the rank, that has begun.
+    /// A part that is copied: by a receiver, or within the rank.
     Copying {
         from: *const u8,
         to: *mut u8,
@@ -91,7 +108,33 @@ struct Item {
     transfer: Transfer,
     /// Number of the message on its way, from 1.
     number: u64,
+    /// Number of its first part on its way, from 1.
+    first: u64,
+    /// Part that is worked on.
+    part: u64,
+    /// Where it waits in the room, if it does.
+    room: Option<Piece>,
     state: State,
+}
+
+impl Item {
+    /// Number on its way of the part that is worked on.
+    fn number_of_part(&self) -> u64 {
+        self.first + self.part
+    }
+
+    /// First byte of the part, and how many it has.
+    fn range(&self) -> (u64, u64) {
+        let start = self.part * PART_BYTES;
+        (start, (self.transfer.bytes() - start).min(PART_BYTES))
+    }
+
+    /// After a part: the next one, or the end.
+    fn next(&mut self) {
+        self.part += 1;
+        let over = self.part == self.transfer.parts();
+        self.state = if over { State::Over } else { State::Waiting };
+    }
 }
 
 /// Messages under way. Dropping them before their end aborts the communicator, since the other
@@ -104,10 +147,12 @@ pub struct Transfers {
     polls: u32,
     armed: Option<Line>,
     over: bool,
+    /// Where private data waits.
+    room: Option<Piece>,
 }
 
 // SAFETY: the addresses lie in memory that the fabric keeps mapped as long as the communicator
-// lives; one thread at a time polls.
+// lives, or in private memory that the caller vouched for; one thread at a time polls.
 unsafe impl Send for Transfers {}
 
 impl Transfers {
@@ -117,19 +162,35 @@ impl Transfers {
             request.check(ranks)?;
         }
         let own = own_copies(&inner, requests, rank)?;
+        let (mut room, room_bytes) = (None, room_bytes(requests, rank));
+        if room_bytes > 0 {
+            let context = || inner.context("transfers".to_owned());
+            room = Some(inner.allocate(room_bytes, context)?);
+        }
+        let mut next_room = room.map_or(0, |room| room.offset);
         let mut items = Vec::with_capacity(requests.len());
         for request in requests.iter().filter(|request| request.peer != rank) {
             let counters = match request.direction {
                 Direction::Send => &inner.sent,
                 Direction::Receive => &inner.received,
             };
-            let number = counters[request.peer as usize].fetch_add(1, Ordering::Relaxed) + 1;
-            items.push(Item { transfer: *request, number, state: State::Waiting });
+            let parts = request.parts();
+            let way = &counters[request.peer as usize];
+            let first = way.parts.fetch_add(parts, Ordering::Relaxed) + 1;
+            let number = way.messages.fetch_add(1, Ordering::Relaxed) + 1;
+            let room = request.needs_room().then(|| {
+                let len = request.bytes().min(PART_BYTES);
+                let piece = Piece { offset: next_room, len };
+                next_room += len.next_multiple_of(ALIGN);
+                piece
+            });
+            let (transfer, state) = (*request, State::Waiting);
+            items.push(Item { transfer, number, first, part: 0, room, state });
         }
         items.extend(own);
         inner.transfers.fetch_add(1, Ordering::AcqRel);
         let probed = inner.fabric.now();
-        Ok(Self { inner, items, begun: None, probed, polls: 0, armed: None, over: false })
+        Ok(Self { inner, items, begun: None, probed, polls: 0, armed: None, over: false, room })
     }
 
     /// Goes as far as it can; see [`crate::Operation::poll`].
@@ -171,6 +232,9 @@ impl Transfers {
         if !self.over {
             self.over = true;
             self.inner.transfers.fetch_sub(1, Ordering::AcqRel);
+            if let Some(room) = self.room.take() {
+                self.inner.free(room);
+            }
         }
     }
 
@@ -216,15 +280,15 @@ impl Transfers {
     fn step(&mut self, index: usize) -> Result<bool, Error> {
         let fabric = &*self.inner.fabric;
         let item = &self.items[index];
-        let Transfer { peer, direction, piece, .. } = item.transfer;
-        let number = item.number;
+        let Transfer { peer, direction, .. } = item.transfer;
+        let number = item.number_of_part();
         let next = match (item.state, direction) {
             (State::Over, _) => return Ok(false),
             (State::Waiting, Direction::Send) => {
                 if !fabric.taken(peer, number - 1) {
                     return Ok(false);
                 }
-                let span = Span { offset: piece.offset, len: item.transfer.bytes() };
+                let span = self.find_part(item)?;
                 let message = Message { signature: item.transfer.signature(), span };
                 fabric.post(peer, number, &message);
                 State::Posted
@@ -233,7 +297,8 @@ impl Transfers {
                 if !fabric.taken(peer, number) {
                     return Ok(false);
                 }
-                State::Over
+                self.items[index].next();
+                return Ok(true);
             }
             (State::Waiting, Direction::Receive) => {
                 let Some(message) = fabric.posted(peer, number) else { return Ok(false) };
@@ -241,29 +306,55 @@ impl Transfers {
             }
             (State::Copying { from, to, left }, _) => {
                 let now = left.min(CHUNK_BYTES);
-                // SAFETY: both ranges were found by the fabric: mapped memory of as many bytes,
-                // the sender's until the message is taken and the receiver's until it is told.
+                // SAFETY: both ranges were found: mapped memory of as many bytes, or private
+                // memory that the caller vouched for; the sender's until the message is taken and
+                // the receiver's until it is told.
                 unsafe { copy(to, from, now as usize) };
                 let (from, to) = (from.wrapping_add(now as usize), to.wrapping_add(now as usize));
                 State::Copying { from, to, left: left - now }
             }
         };
         let rank = fabric.rank();
-        if let State::Copying { left: 0, .. } = next {
-            if peer != rank {
+        match next {
+            // A copy within the rank goes in one part.
+            State::Copying { left: 0, .. } if peer == rank => self.items[index].state = State::Over,
+            State::Copying { left: 0, .. } => {
                 fabric.take(peer, number);
+                self.items[index].next();
             }
-            self.items[index].state = State::Over;
-        } else {
-            self.items[index].state = next;
+            next => self.items[index].state = next,
         }
         Ok(true)
     }
 
-    /// A message has come: compares it with what is expected, and finds the data.
+    /// Where a receiver finds the part of a send; what is private is copied there now.
+    fn find_part(&self, item: &Item) -> Result<Span, Error> {
+        let (start, len) = item.range();
+        let (private, room) = match (item.transfer.memory, item.room) {
+            (Memory::Private(private), Some(room)) => (private, room),
+            (Memory::Shared(piece), _) => return Ok(Span { offset: piece.offset + start, len }),
+            // A message of nothing.
+            (Memory::Private(_), None) => return Ok(Span { offset: 0, len }),
+        };
+        let from = private.address().wrapping_add(start as usize).cast_const();
+        let Some(to) = find(&self.inner, self.inner.fabric.rank(), room.offset, len) else {
+            return Err(self.broken(item, self.inner.fabric.rank(), room.offset, len));
+        };
+        // SAFETY: the caller vouched for the private memory; the room was taken for this part, and
+        // the receiver has taken the part that was there before.
+        unsafe { copy(to, from, len as usize) };
+        Ok(Span { offset: room.offset, len })
+    }
+
+    fn broken(&self, item: &Item, peer: u32, offset: u64, len: u64) -> Error {
+        let what = format!("its data of {len} bytes at offset {offset}");
+        Error::Broken { context: self.context(item), peer, what }
+    }
+
+    /// A part has come: compares it with what is expected, and finds the data.
     fn accept(&self, item: &Item, message: &Message) -> Result<State, Error> {
         let fabric = &*self.inner.fabric;
-        let Transfer { peer, piece, .. } = item.transfer;
+        let Transfer { peer, memory, .. } = item.transfer;
         if message.signature != item.transfer.signature() {
             let table = format!(
                 "rank {peer} sends {}; rank {} receives {}",
@@ -273,17 +364,13 @@ impl Transfers {
             );
             return Err(Error::Mismatch { context: self.context(item), table });
         }
-        let len = item.transfer.bytes();
-        let from = find(&self.inner, peer, message.span.offset, len);
-        let to = find(&self.inner, fabric.rank(), piece.offset, len);
-        match (from, to) {
-            (Some(from), Some(to)) => Ok(State::Copying { from: from.cast_const(), to, left: len }),
-            _ => Err(Error::Broken {
-                context: self.context(item),
-                peer,
-                what: format!("its data of {len} bytes at offset {}", message.span.offset),
-            }),
-        }
+        let (start, len) = item.range();
+        let offset = message.span.offset;
+        let from = find(&self.inner, peer, offset, len);
+        let from = from.ok_or_else(|| self.broken(item, peer, offset, len))?;
+        let to = self.inner.address(fabric.rank(), memory, start, len);
+        let to = to.ok_or_else(|| self.broken(item, fabric.rank(), start, len))?;
+        Ok(State::Copying { from: from.cast_const(), to, left: len })
     }
 
     fn context(&self, item: &Item) -> Context {
@@ -303,8 +390,10 @@ impl Transfers {
             // What the peer did before it went still counts.
             let served = match (item.state, item.transfer.direction) {
                 (State::Copying { .. }, _) => true,
-                (_, Direction::Receive) => fabric.posted(item.transfer.peer, item.number).is_some(),
-                (State::Posted, _) => fabric.taken(item.transfer.peer, item.number),
+                (_, Direction::Receive) => {
+                    fabric.posted(item.transfer.peer, item.number_of_part()).is_some()
+                }
+                (State::Posted, _) => fabric.taken(item.transfer.peer, item.number_of_part()),
                 _ => false,
             };
             if served {
@@ -371,6 +460,13 @@ fn find(inner: &Inner, rank: u32, offset: u64, len: u64) -> Option<*mut u8> {
     inner.fabric.memory(rank, offset, len)
 }
 
+/// Room for the parts of what is private, side by side.
+fn room_bytes(requests: &[Transfer], rank: u32) -> u64 {
+    let rooms = requests.iter().filter(|one| one.peer != rank && one.needs_room());
+    let bytes = rooms.map(|one| one.bytes().min(PART_BYTES).next_multiple_of(ALIGN));
+    bytes.fold(0, u64::saturating_add)
+}
+
 /// Messages to the own rank: the k-th send meets the k-th receive, as copies.
 fn own_copies(inner: &Inner, requests: &[Transfer], rank: u32) -> Result<Vec<Item>, Error> {
     let of = |direction| {
@@ -394,8 +490,8 @@ fn own_copies(inner: &Inner, requests: &[Transfer], rank: u32) -> Result<Vec<Ite
     }
     let copies = pairs.map(|(send, receive)| {
         let len = send.bytes();
-        let from = find(inner, rank, send.piece.offset, len);
-        let to = find(inner, rank, receive.piece.offset, len);
+        let from = inner.address(rank, send.memory, 0, len);
+        let to = inner.address(rank, receive.memory, 0, len);
         let (Some(from), Some(to)) = (from, to) else {
             return Err(Error::Invalid {
                 what: "buffer",
@@ -404,7 +500,7 @@ fn own_copies(inner: &Inner, requests: &[Transfer], rank: u32) -> Result<Vec<Ite
             });
         };
         let state = State::Copying { from: from.cast_const(), to, left: len };
-        Ok(Item { transfer: **receive, number: 0, state })
+        Ok(Item { transfer: **receive, number: 0, first: 0, part: 0, room: None, state })
     });
     copies.collect()
 }

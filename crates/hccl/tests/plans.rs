@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use common::{MEMORY, ROOM, Rank};
 use hccl::{
-    Algorithm, DataType, Extent, Flat, Forced, Lengths, Memory, Mesh, Operator, Options, Piece,
-    ReduceOp, Request,
+    Algorithm, DataType, Direction, Extent, Flat, Forced, Lengths, Memory, Mesh, Operator, Options,
+    Piece, ReduceOp, Request, Transfer, Workspace,
 };
 
 /// What rank r has at element i of its input: small, so that sums are exact in every type.
@@ -409,5 +409,85 @@ fn five_ranks_to_eight() {
 fn little_room_means_many_rounds() {
     for ranks in [1, 2, 4, 5] {
         all_cases(ranks, 4096);
+    }
+}
+
+/// Messages in a ring and to the own rank, long enough for several parts, from private and shared
+/// memory into the other.
+#[test]
+fn messages_go_in_parts_from_and_to_private_memory() {
+    const PEAK: usize = (1 << 20) / 4 * 2 + 12_345;
+    let timeout = Duration::from_secs(20);
+    let options = || Options { timeout: Some(timeout), ..common::options() };
+    let heap = || Options { workspace: Some(Arc::new(Bump::default())), ..options() };
+    common::run_with(&[0, 1, 2], 3, heap, timeout, |own, rank| {
+        let mut rank = rank.unwrap();
+        let (next, previous) = ((own + 1) % 3, (own + 2) % 3);
+        for (round, count) in [0, 1, 5000, PEAK].into_iter().enumerate() {
+            let number = |rank: u32, i: usize| (rank * 1_000_003 + i as u32 * 7) as f32;
+            // The even rounds send from private memory, the odd ones receive there.
+            let mut private: Vec<f32> = (0..count).map(|i| number(own, i)).collect();
+            let bytes = (count * 4) as u64;
+            let at = |value: &mut Vec<f32>| {
+                // SAFETY: the vector lives until the transfers are over, and nothing else uses it.
+                unsafe { Memory::private(value.as_mut_ptr().cast(), bytes) }
+            };
+            let mut received = vec![0f32; count];
+            let shared = Memory::Shared(Piece { offset: 0, len: bytes });
+            let (from, to) = if round % 2 == 0 {
+                (at(&mut private), shared)
+            } else {
+                rank.floats(0, count).copy_from_slice(&private);
+                (shared, at(&mut received))
+            };
+            let transfer = |direction, peer, memory| Transfer {
+                direction,
+                peer,
+                data_type: DataType::F32,
+                count: count as u64,
+                memory,
+            };
+            let both =
+                [transfer(Direction::Send, next, from), transfer(Direction::Receive, previous, to)];
+            rank.communicator.start_transfers(&both).unwrap().wait().unwrap();
+            if round % 2 == 0 {
+                received.copy_from_slice(rank.floats(0, count));
+            }
+            for (i, value) in received.iter().enumerate() {
+                assert_eq!(*value, number(previous, i), "element {i} of {count}");
+            }
+            let mut copied = vec![0f32; count];
+            let own_copy = [
+                transfer(Direction::Send, own, at(&mut private)),
+                transfer(Direction::Receive, own, at(&mut copied)),
+            ];
+            rank.communicator.start_transfers(&own_copy).unwrap().wait().unwrap();
+            assert_eq!(copied, private);
+        }
+    });
+}
+
+/// Gives out the upper half piece by piece, and counts what is out.
+#[derive(Default)]
+struct Bump(parking_lot::Mutex<(u64, u64)>);
+
+impl Workspace for Bump {
+    fn allocate(&self, bytes: u64) -> Result<Piece, String> {
+        let mut state = self.0.lock();
+        let (next, out) = &mut *state;
+        if *out == 0 {
+            *next = ROOM;
+        }
+        let piece = Piece { offset: *next, len: bytes.next_multiple_of(128) };
+        if piece.offset + piece.len > MEMORY as u64 {
+            return Err("the upper half is full".into());
+        }
+        (*next, *out) = (piece.offset + piece.len, *out + 1);
+        Ok(piece)
+    }
+
+    fn free(&self, _: Piece) {
+        let out = &mut self.0.lock().1;
+        *out = out.checked_sub(1).expect("freed once for each allocation");
     }
 }

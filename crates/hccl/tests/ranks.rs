@@ -169,8 +169,8 @@ fn an_operation_that_is_thrown_away_ends_the_communicator() {
 }
 
 fn transfer(direction: Direction, peer: u32, count: u64, offset: u64) -> Transfer {
-    let piece = Piece { offset, len: MEMORY as u64 - offset };
-    Transfer { direction, peer, data_type: DataType::F32, count, piece }
+    let memory = Piece { offset, len: MEMORY as u64 - offset }.into();
+    Transfer { direction, peer, data_type: DataType::F32, count, memory }
 }
 
 #[test]

@@ -67,7 +67,12 @@ fn single(
         return Ok(());
     }
     let piece = piece(call, &comm, "buf", buffer, count, data_type, false)?;
-    issue(call, &comm, &[Transfer { direction, peer, data_type, count, piece }], stream)
+    issue(
+        call,
+        &comm,
+        &[Transfer { direction, peer, data_type, count, memory: piece.into() }],
+        stream,
+    )
 }
 
 hccl_call! {
@@ -139,7 +144,7 @@ hccl_call! {
             let piece =
                 piece(CALL, &comm, "buf", item.buffer, item.count, data_type, false)?;
             let (peer, count) = (item.remote_rank, item.count);
-            transfers.push(Transfer { direction, peer, data_type, count, piece });
+            transfers.push(Transfer { direction, peer, data_type, count, memory: piece.into() });
         }
         issue(CALL, &comm, &transfers, stream)
     }

@@ -33,7 +33,8 @@ pub(super) fn tests() -> Result<()> {
 }
 
 /// Subcommands of the program `conformance` that are steps of their own.
-pub(super) const CONFORMANCE: &[&str] = &["operators", "forced", "matrix", "progress", "fork", "death"];
+pub(super) const CONFORMANCE: &[&str] =
+    &["operators", "forced", "matrix", "progress", "fork", "death"];
 
 /// The built libraries against an oracle, with ranks as threads and processes.
 pub(super) fn conformance(subcommand: &str) -> Result<()> {
