@@ -96,6 +96,10 @@ pub(crate) struct Inner {
     /// Reused by the operation whose turn it is.
     peers: Mutex<Vec<Peer>>,
     failed: OnceLock<Error>,
+    /// Whether the memory that it shares is the heap, where buffers are.
+    pub(crate) on_heap: bool,
+    /// Of the process that made it.
+    generation: u32,
     /// Messages to and from each rank that were started, and transfers that have not ended.
     pub(crate) sent: Vec<Way>,
     pub(crate) received: Vec<Way>,
@@ -103,8 +107,17 @@ pub(crate) struct Inner {
 }
 
 impl Communicator {
-    /// A communicator on a fabric that all ranks have joined.
+    /// A communicator on a fabric that all ranks have joined, whose memory is the caller's affair.
     pub fn new(fabric: Box<dyn Fabric>, options: Options) -> Self {
+        Self::on(fabric, options, false)
+    }
+
+    /// A communicator on a fabric whose memory is the heap of this process.
+    pub(crate) fn with_heap(fabric: Box<dyn Fabric>, options: Options) -> Self {
+        Self::on(fabric, options, true)
+    }
+
+    fn on(fabric: Box<dyn Fabric>, options: Options, on_heap: bool) -> Self {
         let ranks = fabric.ranks();
         let topology = options.topology.clone().filter(|topology| topology.ranks() == ranks);
         Self(Arc::new(Inner {
@@ -120,6 +133,8 @@ impl Communicator {
             room: Mutex::default(),
             peers: Mutex::default(),
             failed: OnceLock::new(),
+            on_heap,
+            generation: hccl_os::fork::generation(),
             sent: (0..ranks).map(|_| Way::default()).collect(),
             received: (0..ranks).map(|_| Way::default()).collect(),
             transfers: AtomicU32::new(0),
@@ -147,9 +162,7 @@ impl Communicator {
     /// When the request cannot be, or the communicator has failed before.
     pub fn start(&self, request: Request) -> Result<Operation, Error> {
         let inner = &self.0;
-        if let Some(error) = inner.failed.get() {
-            return Err(error.clone());
-        }
+        inner.check_usable()?;
         request.check(self.ranks(), self.rank())?;
         let route = inner.route(&request)?;
         let sequence = inner.issued.fetch_add(1, Ordering::Relaxed) + 1;
@@ -162,9 +175,7 @@ impl Communicator {
     /// # Errors
     /// When a request cannot be, or the communicator has failed before.
     pub fn start_transfers(&self, requests: &[Transfer]) -> Result<Transfers, Error> {
-        if let Some(error) = self.0.failed.get() {
-            return Err(error.clone());
-        }
+        self.0.check_usable()?;
         Transfers::new(self.0.clone(), requests)
     }
 
@@ -210,6 +221,17 @@ fn size_class(bytes: u64) -> u32 {
 }
 
 impl Inner {
+    /// Refuses a communicator that failed, or that is another process's.
+    fn check_usable(&self) -> Result<(), Error> {
+        if let Some(error) = self.failed.get() {
+            return Err(error.clone());
+        }
+        if hccl_os::fork::generation() != self.generation {
+            return Err(Error::Forked { communicator: self.options.name.clone() });
+        }
+        Ok(())
+    }
+
     /// How a request is run.
     fn route(&self, request: &Request) -> Result<Route, Error> {
         let (ranks, rank) = (self.fabric.ranks(), self.fabric.rank());

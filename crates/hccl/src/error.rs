@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hccl_fabric::{Fault, reason};
+use hccl_fabric::{Fault, JoinError, reason};
 
 /// Which operation of which rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +98,15 @@ pub enum Error {
         /// Why there are none.
         why: String,
     },
+    /// Ranks did not come together.
+    #[error("the ranks of a new communicator did not come together: {0}")]
+    Join(#[from] JoinError),
+    /// This process was forked from the one that made the communicator.
+    #[error("communicator {communicator} belongs to the parent process: make a new one after fork")]
+    Forked {
+        /// Name of the communicator.
+        communicator: String,
+    },
     /// The communicator was told to stop, or an operation was thrown away half done.
     #[error("communicator {communicator} on rank {rank} was aborted: {cause}")]
     Aborted {
@@ -120,7 +129,9 @@ impl Error {
             Self::Peer { .. } | Self::NoRoom { .. } => reason::ABORTED,
             Self::TimedOut { .. } => reason::TIMED_OUT,
             Self::Broken { .. } => reason::BROKEN,
-            Self::Invalid { .. } | Self::Aborted { .. } => reason::ABORTED,
+            Self::Invalid { .. } | Self::Aborted { .. } | Self::Join(_) | Self::Forked { .. } => {
+                reason::ABORTED
+            }
         }
     }
 }

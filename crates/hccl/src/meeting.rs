@@ -74,7 +74,7 @@ impl Operation {
         let [chunk, flags] = call.words;
         let view = |what: &str, span: Span, in_room: bool| {
             let base = find(what, span)?;
-            Ok(if in_room {
+            Ok::<_, Error>(if in_room {
                 View::round(base, span.len, chunk)
             } else {
                 View::whole(base, span.len, self.cut.count)

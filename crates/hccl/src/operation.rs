@@ -15,7 +15,7 @@ use hccl_plan::{Peers, Plan, Step};
 
 use crate::average::Average;
 use crate::call::Request;
-use crate::communicator::Inner;
+use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error};
 use crate::lengths::Run;
 use crate::route::Cut;
@@ -195,6 +195,11 @@ impl Operation {
                 Polled::Failed(self.inner.fail(error))
             }
         }
+    }
+
+    /// The communicator that it runs on.
+    pub(crate) fn communicator(&self) -> Communicator {
+        Communicator(self.inner.clone())
     }
 
     /// Polls until the end, sleeping in between.

@@ -71,7 +71,7 @@ impl Operation {
             } else {
                 View::whole(base, span.len, self.cut.count)
             };
-            Ok((span, view))
+            Ok::<_, Error>((span, view))
         };
         let (input_span, input) = view(self.request.input, self.in_room.0, elements.0, spans[1])?;
         let (output_span, output) =

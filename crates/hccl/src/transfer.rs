@@ -12,7 +12,7 @@ use hccl_fabric::{Line, Message, SIGNATURE_BYTES, Span};
 use hccl_kernels::{DataType, copy};
 use hccl_os::sync::Ordering;
 
-use crate::communicator::Inner;
+use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error, Lag};
 use crate::memory::{Memory, Piece};
 use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, PROBE_INTERVAL, Polled, wait};
@@ -218,6 +218,11 @@ impl Transfers {
                 Polled::Failed(self.inner.fail(error))
             }
         }
+    }
+
+    /// The communicator that it runs on.
+    pub(crate) fn communicator(&self) -> Communicator {
+        Communicator(self.inner.clone())
     }
 
     /// Polls until the end, sleeping in between.

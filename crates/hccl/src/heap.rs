@@ -1,0 +1,113 @@
+//! Memory that this process shares with the other ranks of its host: room for what is on its way,
+//! and [`Buffer`](crate::Buffer)s.
+//!
+//! One segment a process, as large as the host's memory, of which only what is touched takes
+//! pages. It stays until the process ends, so whatever a late peer does, it finds memory.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Arc, OnceLock};
+
+use hccl_fabric::Region;
+use hccl_os::host::memory;
+use hccl_os::shm::Segment;
+use parking_lot::Mutex;
+use range_alloc::RangeAllocator;
+
+use crate::memory::{Piece, Workspace};
+
+/// Pieces begin and end at multiples of this.
+const GRANULE: u64 = 4096;
+/// Least size of the segment that is worth having.
+const LEAST: u64 = 64 << 20;
+/// Freed pieces of this size give their pages back; smaller ones keep them for the next user.
+const RELEASE_FROM: u64 = 1 << 20;
+
+pub(crate) struct Heap {
+    segment: Segment,
+    /// Granules.
+    free: Mutex<RangeAllocator<u64>>,
+}
+
+static HEAP: OnceLock<Result<Arc<Heap>, String>> = OnceLock::new();
+
+impl Heap {
+    /// The heap of this process.
+    pub(crate) fn of_process() -> Result<Arc<Self>, String> {
+        HEAP.get_or_init(|| Self::new().map(Arc::new)).clone()
+    }
+
+    fn new() -> Result<Self, String> {
+        let total = memory().map_or(1 << 30, |memory| memory.total);
+        let mut len = total.max(LEAST).next_multiple_of(GRANULE);
+        loop {
+            match Segment::create("hccl-heap", len as usize) {
+                Ok(segment) => {
+                    segment.advise_huge();
+                    let free = Mutex::new(RangeAllocator::new(0..len / GRANULE));
+                    return Ok(Self { segment, free });
+                }
+                // Limits of address space or of file size.
+                Err(_) if len / 2 >= LEAST => len = (len / 2).next_multiple_of(GRANULE),
+                Err(error) => return Err(format!("no memory to share with other ranks: {error}")),
+            }
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.segment.len() as u64
+    }
+
+    pub(crate) fn region(&self) -> Arc<Region> {
+        // SAFETY: the segment is mapped there, and a heap is never dropped: it is in a static.
+        unsafe { Region::local(self.segment.id(), self.segment.base(), self.segment.len()) }
+    }
+
+    pub(crate) fn descriptor(&self) -> std::io::Result<OwnedFd> {
+        self.segment.as_fd().try_clone_to_owned()
+    }
+
+    /// Address of a piece.
+    pub(crate) fn address(&self, piece: Piece) -> *mut u8 {
+        self.segment.base().wrapping_add(piece.offset as usize)
+    }
+}
+
+impl Workspace for Heap {
+    fn allocate(&self, bytes: u64) -> Result<Piece, String> {
+        let granules = bytes.max(1).div_ceil(GRANULE);
+        let available = memory().map_or(u64::MAX, |memory| memory.available);
+        if bytes >= RELEASE_FROM && bytes > available {
+            return Err(format!("the host has {available} bytes available"));
+        }
+        let range = self.free.lock().allocate_range(granules);
+        let range = range.map_err(|_| format!("{} bytes are too few for all", self.len()))?;
+        Ok(Piece { offset: range.start * GRANULE, len: granules * GRANULE })
+    }
+
+    fn free(&self, piece: Piece) {
+        if piece.len >= RELEASE_FROM {
+            // Where the system refuses, the pages stay with the heap.
+            let _ = self.segment.release(piece.offset as usize, piece.len as usize);
+        }
+        let start = piece.offset / GRANULE;
+        self.free.lock().free_range(start..start + piece.len / GRANULE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_apart_and_come_back() {
+        let heap = Heap::new().unwrap();
+        let first = heap.allocate(5000).unwrap();
+        let second = heap.allocate(1).unwrap();
+        assert!(first.offset + first.len <= second.offset);
+        assert_eq!(heap.allocate(0).unwrap().len, GRANULE);
+        heap.free(first);
+        assert_eq!(heap.allocate(8192).unwrap(), first);
+        assert!(heap.allocate(u64::MAX / 2).is_err());
+        assert_eq!(heap.address(second) as usize - heap.address(first) as usize, 8192);
+    }
+}

@@ -1,0 +1,78 @@
+//! Wakes the tasks whose calls wait for other ranks: one thread a process, asleep on the words
+//! that all of them wait for.
+
+use std::task::Waker;
+use std::time::Duration;
+
+use hccl_os::sync::Ordering;
+use hccl_os::wait::{Bell, SLEEP_MAX, Watch, sleep_on};
+use parking_lot::Mutex;
+
+use crate::communicator::Communicator;
+
+/// Words that one sleep can watch, but one.
+const WATCHES_MAX: usize = 60;
+/// How long a sleep lasts when there are more.
+const SHORT: Duration = Duration::from_millis(1);
+
+struct Sleeper {
+    watch: Option<Watch>,
+    waker: Waker,
+    /// Keeps the word mapped.
+    _communicator: Communicator,
+}
+
+// SAFETY: the word is an atomic in memory that the communicator keeps mapped.
+unsafe impl Send for Sleeper {}
+
+struct Reactor {
+    bell: Bell,
+    new: Mutex<Vec<Sleeper>>,
+    /// Whether its thread runs.
+    runs: Mutex<bool>,
+}
+
+static REACTOR: Reactor =
+    Reactor { bell: Bell::new(), new: Mutex::new(Vec::new()), runs: Mutex::new(false) };
+
+/// Wakes a task once a word has changed, or after a while. Without a thread it is woken at once.
+pub(crate) fn wake_on(watch: Option<Watch>, waker: Waker, communicator: Communicator) {
+    let mut runs = REACTOR.runs.lock();
+    if !*runs {
+        let thread = std::thread::Builder::new().name("hccl-reactor".into());
+        *runs = thread.spawn(|| run(&REACTOR)).is_ok();
+    }
+    if !*runs {
+        // Threads are short: whoever polls does so again and again, and tries again.
+        waker.wake();
+        return;
+    }
+    REACTOR.new.lock().push(Sleeper { watch, waker, _communicator: communicator });
+    REACTOR.bell.ring();
+}
+
+fn run(reactor: &Reactor) {
+    let mut sleepers: Vec<Sleeper> = Vec::new();
+    loop {
+        let bell = reactor.bell.announce();
+        sleepers.append(&mut reactor.new.lock());
+        let mut watches = vec![bell.watch()];
+        watches.extend(sleepers.iter().filter_map(|sleeper| sleeper.watch).take(WATCHES_MAX));
+        let limit = if sleepers.len() > WATCHES_MAX { SHORT } else { SLEEP_MAX };
+        let begun = std::time::Instant::now();
+        // SAFETY: the bell is in a static, and each sleeper keeps its word mapped.
+        unsafe { sleep_on(&watches, limit) };
+        let late = begun.elapsed() >= limit;
+        let woken = sleepers.extract_if(.., |sleeper| {
+            let changed = |watch: Watch| {
+                // SAFETY: the sleeper keeps the word mapped.
+                let word = unsafe { &*watch.word };
+                word.load(Ordering::Acquire) != watch.seen
+            };
+            late || sleeper.watch.is_none_or(changed)
+        });
+        for sleeper in woken {
+            sleeper.waker.wake();
+        }
+    }
+}
