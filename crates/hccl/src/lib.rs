@@ -1,9 +1,73 @@
-//! Collective communication between the ranks of a communicator: operators, and the engine that
-//! runs their plans.
+//! Collective communication between the ranks of a communicator, for threads and processes of one
+//! host.
 //!
-//! A [`Communicator`] stands on a [`Fabric`](hccl_fabric::Fabric), which gives it the signals and
-//! the memory of all ranks. Starting an operator gives an [`Operation`], a state machine that
-//! never blocks: whoever wants it to finish polls it. Knows nothing of C, Python or devices.
+//! # Ranks and communicators
+//!
+//! A **communicator** is a group of ranks, numbered from 0; each rank has a [`Communicator`] of its
+//! own, on a thread or in a process of its own. [`run_threads`] runs ranks as threads:
+//!
+//! ```
+//! use hccl::{Error, ReduceOp, run_threads};
+//!
+//! let sums = run_threads(4, |communicator| {
+//!     let mut sum = [0u64];
+//!     communicator.all_reduce(&[u64::from(communicator.rank())], &mut sum, ReduceOp::Sum)?;
+//!     Ok::<_, Error>(sum[0])
+//! })?;
+//! assert_eq!(sums, [Ok(6), Ok(6), Ok(6), Ok(6)]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! Processes meet at a [`Root`]: one opens it, all get its [`RootInfo`] by a means of their own and
+//! [join](Communicator::join). `examples/rust/processes.rs` starts processes so.
+//!
+//! # Calls
+//!
+//! A **collective** call ([`all_reduce`](Communicator::all_reduce), [`all_gather`], [`broadcast`],
+//! [`all_to_all`] ...) is made by all ranks, in the same order, with the same lengths and types.
+//! Different calls are found out and told to every rank, with a table of who called what. Messages
+//! ([`send`](Communicator::send), [`receive`](Communicator::receive)) are between two ranks: the
+//! k-th message on a way meets the k-th receive.
+//!
+//! Each call has a second form that ends in `_async` and gives a [`Pending`]: a future of no
+//! particular runtime, which can also be waited for. A [`Group`] is several of them side by side.
+//!
+//! [`all_gather`]: Communicator::all_gather
+//! [`broadcast`]: Communicator::broadcast
+//! [`all_to_all`]: Communicator::all_to_all
+//!
+//! # Memory
+//!
+//! Slices are private to their rank: they pass through room that the communicator takes from memory
+//! that ranks share. A [`Buffer`] lies in that memory, so that nothing is copied. Calls take both,
+//! and ranks may differ in what they bring.
+//!
+//! # Numbers
+//!
+//! Integers wrap. Where an algorithm reduces at once, as the direct mesh does, contributions are
+//! combined in rank order, and 16-bit floats in single precision, rounded once. Algorithms of several
+//! steps round in each. All ranks get the same bits of an all-reduce in any case. Maxima and minima
+//! are NaN if any contribution is. [`ReduceOp::Avg`] divides the sum by the number of ranks.
+//!
+//! # Algorithms
+//!
+//! An algorithm is a plan ([`hccl_plan`]), a list of steps for each rank; one engine runs them all.
+//! [`Communicator::choice`] tells which runs for an operator and a size, and why;
+//! [`Options::forced`] asks for another.
+//!
+//! # When something goes wrong
+//!
+//! A call that fails ends the communicator: the first [`Error`] stands, on every rank, and names the
+//! rank, the call and the cause. A rank that dies is found out in a fraction of a second.
+//! [`Communicator::abort`] ends everything at once, from any thread. No call waits longer than
+//! [`Options::timeout`].
+//!
+//! # Below the typed calls
+//!
+//! [`Communicator::start`] takes a [`Request`] on memory of any kind, and gives an [`Operation`]: a
+//! state machine that never blocks, for runtimes that have queues of their own. A communicator
+//! stands on a [`Fabric`](hccl_fabric::Fabric), which gives it signals and memory of all ranks.
+//! Nothing here knows of C, Python or devices.
 
 mod average;
 mod buffer;

@@ -14,7 +14,8 @@ use crate::operation::{Operation, Polled, wait};
 use crate::reactor;
 use crate::transfer::Transfers;
 
-/// A call that was started. Nothing happens to it unless somebody waits for it or polls it.
+/// A call that was started. What can be done without other ranks is done; from then on it goes on
+/// while somebody waits for it or polls it.
 ///
 /// It is a future that needs no particular runtime: a thread of this library looks after those
 /// that wait for other ranks. Dropped before its end it aborts the communicator, since the other
@@ -37,12 +38,18 @@ const STEPS: u32 = 8;
 
 impl Pending<'_> {
     pub(crate) fn operation(operation: Operation, uses: [Option<Use>; 2]) -> Self {
-        Self { work: Work::Operation(Box::new(operation)), uses, _borrows: PhantomData }
+        Self { work: Work::Operation(Box::new(operation)), uses, _borrows: PhantomData }.begun()
     }
 
     pub(crate) fn transfers(transfers: Transfers, used: Option<Use>) -> Self {
         let uses = [used, None];
-        Self { work: Work::Transfers(Box::new(transfers)), uses, _borrows: PhantomData }
+        Self { work: Work::Transfers(Box::new(transfers)), uses, _borrows: PhantomData }.begun()
+    }
+
+    /// Lets the other ranks know of the call. What comes of that, the next step finds too.
+    fn begun(mut self) -> Self {
+        self.step(false);
+        self
     }
 
     /// Waits until it is done.

@@ -86,6 +86,7 @@ fn steps() -> Result<Vec<Step>> {
     }
     steps.push(Step::new("c:example", &["install"], |_| c::example()));
     steps.push(Step::new("rust", &[], |_| rust::tests()));
+    steps.push(Step::new("examples", &[], |_| rust::examples()));
     for subcommand in rust::CONFORMANCE {
         let name = format!("conformance:{subcommand}");
         steps.push(Step::new(name, &["install"], |_| rust::conformance(subcommand)));

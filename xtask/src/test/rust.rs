@@ -32,6 +32,29 @@ pub(super) fn tests() -> Result<()> {
     cargo(&["test", "--workspace", "--no-fail-fast"], BUILD_AND_TEST_LIMIT)
 }
 
+/// The programs of `examples/rust`, each with several numbers of ranks. They check their values.
+pub(super) fn examples() -> Result<()> {
+    const RUNS: [&[&str]; 9] = [
+        &["all_reduce", "1"],
+        &["all_reduce", "4"],
+        &["processes", "4"],
+        &["heat", "1"],
+        &["heat", "5"],
+        &["grid", "1", "2"],
+        &["grid", "3", "2"],
+        &["futures", "1"],
+        &["futures", "3"],
+    ];
+    for run in RUNS {
+        let mut arguments = vec!["run", "--quiet", "--package", "hccl", "--example"];
+        arguments.push(run[0]);
+        arguments.push("--");
+        arguments.extend(&run[1..]);
+        cargo(&arguments, BUILD_AND_TEST_LIMIT)?;
+    }
+    Ok(())
+}
+
 /// Subcommands of the program `conformance` that are steps of their own.
 pub(super) const CONFORMANCE: &[&str] =
     &["operators", "forced", "matrix", "progress", "fork", "death"];
