@@ -359,6 +359,33 @@ impl Communicator {
         Collective::new(Operator::AllGather, count).start::<T>(self, input, output)
     }
 
+    /// As [`Self::all_gather`], where the input of a rank is its own block of `buffer`.
+    ///
+    /// # Errors
+    /// When `buffer` holds no whole block for each rank; else as [`Self::broadcast`].
+    pub fn all_gather_in_place<'a, T: Element>(
+        &self,
+        buffer: impl Target<'a, T>,
+    ) -> Result<(), Error> {
+        self.all_gather_in_place_async(buffer)?.wait()
+    }
+
+    /// As [`Self::all_gather_in_place`], without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::all_reduce_async`].
+    pub fn all_gather_in_place_async<'a, T: Element>(
+        &self,
+        buffer: impl Target<'a, T>,
+    ) -> Result<Pending<'a>, Error> {
+        let mut output = buffer.target(self.0.on_heap);
+        let check = block("buffer", output.elements, self.ranks()).map(drop);
+        checked(check, [&mut output])?;
+        let (count, own) = self.own_block::<T>(&output);
+        let input = Part { memory: own, ..NOTHING };
+        Collective::new(Operator::AllGather, count).start::<T>(self, input, output)
+    }
+
     /// Every rank gets the inputs of all ranks, of which that of rank i has `lengths[i]` elements,
     /// one behind the other.
     ///
@@ -422,6 +449,36 @@ impl Communicator {
         let count = output.elements;
         let needed = count.saturating_mul(self.ranks().into());
         checked(fits("input", input.elements, needed), [&mut input, &mut output])?;
+        Collective::reducing(Operator::ReduceScatter, count, op).start::<T>(self, input, output)
+    }
+
+    /// As [`Self::reduce_scatter`], where the output of a rank is its own block of `buffer`; the
+    /// other blocks are as before.
+    ///
+    /// # Errors
+    /// When `buffer` holds no whole block for each rank; else as [`Self::all_reduce`].
+    pub fn reduce_scatter_in_place<'a, T: Element>(
+        &self,
+        buffer: impl Target<'a, T>,
+        op: ReduceOp,
+    ) -> Result<(), Error> {
+        self.reduce_scatter_in_place_async(buffer, op)?.wait()
+    }
+
+    /// As [`Self::reduce_scatter_in_place`], without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::all_reduce_async`].
+    pub fn reduce_scatter_in_place_async<'a, T: Element>(
+        &self,
+        buffer: impl Target<'a, T>,
+        op: ReduceOp,
+    ) -> Result<Pending<'a>, Error> {
+        let mut input = buffer.target(self.0.on_heap);
+        let check = block("buffer", input.elements, self.ranks()).map(drop);
+        checked(check, [&mut input])?;
+        let (count, own) = self.own_block::<T>(&input);
+        let output = Part { memory: own, ..NOTHING };
         Collective::reducing(Operator::ReduceScatter, count, op).start::<T>(self, input, output)
     }
 
@@ -677,6 +734,13 @@ impl Communicator {
                 Err(error)
             }
         }
+    }
+
+    /// Elements of a block of a buffer with one for each rank, and the own block.
+    fn own_block<T: Element>(&self, part: &Part) -> (u64, Memory) {
+        let count = part.elements / u64::from(self.ranks());
+        let bytes = count * size_of::<T>() as u64;
+        (count, part.memory.part(u64::from(self.rank()) * bytes, bytes))
     }
 
     fn own_length(&self, lengths: &[u64]) -> Result<u64, Error> {

@@ -59,6 +59,19 @@ impl Memory {
         self.len() == 0
     }
 
+    /// The part of it from a byte on, of so many bytes; what lies beyond its end is left out.
+    pub(crate) fn part(&self, start: u64, len: u64) -> Self {
+        let start = start.min(self.len());
+        let len = len.min(self.len() - start);
+        match *self {
+            Self::Shared(piece) => Self::Shared(Piece { offset: piece.offset + start, len }),
+            Self::Private(private) => Self::Private(Private {
+                address: private.address.wrapping_add(start as usize),
+                len,
+            }),
+        }
+    }
+
     pub(crate) fn is_private(&self) -> bool {
         matches!(self, Self::Private(_))
     }
