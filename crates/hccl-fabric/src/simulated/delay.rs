@@ -1,0 +1,153 @@
+//! How long a signal is under way: a pure function of the seed, the two ranks and the number of
+//! the signal. So nothing is stored for each observer, and an observer may ask in any order.
+
+use std::time::Duration;
+
+use super::dice::mix;
+
+/// How long signals are under way. All zero: everything is visible at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// The shortest.
+    pub min: Duration,
+    /// The longest, except for late signals and slow links.
+    pub max: Duration,
+    /// One signal in so many is late; 0 for none.
+    pub late_once_in: u32,
+    /// One link in so many, each way by itself, is slow; 0 for none.
+    pub slow_once_in: u32,
+    /// By how much a late signal, or one on a slow link, takes longer. Both together count once.
+    pub factor: u32,
+}
+
+impl Delays {
+    /// Everything is visible at once.
+    pub const NONE: Self = Self {
+        min: Duration::ZERO,
+        max: Duration::ZERO,
+        late_once_in: 0,
+        slow_once_in: 0,
+        factor: 1,
+    };
+
+    /// From a fraction of a microsecond to many; some signals and links take forty times longer.
+    pub const USUAL: Self = Self {
+        min: Duration::from_nanos(200),
+        max: Duration::from_micros(20),
+        late_once_in: 64,
+        slow_once_in: 50,
+        factor: 40,
+    };
+}
+
+/// What is under way; each kind has delays of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(u64)]
+pub(super) enum Kind {
+    Progress = 1,
+    Post = 2,
+    Take = 3,
+    Fate = 4,
+}
+
+/// [`Delays`] with a seed, in nanoseconds.
+#[derive(Debug)]
+pub(super) struct Delay {
+    seed: u64,
+    min: u64,
+    spread: u64,
+    late_once_in: u64,
+    slow_once_in: u64,
+    factor: u64,
+    longest: u64,
+}
+
+impl Delay {
+    pub(super) fn new(seed: u64, delays: &Delays) -> Self {
+        let nanos = |time: Duration| time.as_nanos().min(u128::from(u32::MAX)) as u64;
+        let (min, max) = (nanos(delays.min), nanos(delays.max).max(nanos(delays.min)));
+        let factor = u64::from(delays.factor.max(1));
+        let stretched = delays.late_once_in > 0 || delays.slow_once_in > 0;
+        Self {
+            seed: mix(seed),
+            min,
+            spread: max - min,
+            late_once_in: delays.late_once_in.into(),
+            slow_once_in: delays.slow_once_in.into(),
+            factor,
+            longest: if stretched { max * factor } else { max },
+        }
+    }
+
+    /// The longest that a look or an announcement is drawn out, so that others get on meanwhile.
+    pub(super) fn pause_max(&self) -> u64 {
+        2 * (self.min + self.spread)
+    }
+
+    /// How long event number `event` takes from one rank to another.
+    pub(super) fn of(&self, kind: Kind, from: u32, to: u32, event: u64) -> u64 {
+        if from == to || self.longest == 0 {
+            return 0;
+        }
+        let link = u64::from(from) << 32 | u64::from(to);
+        let drawn =
+            mix(self.seed ^ link.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ event << 3 ^ kind as u64);
+        let usual = self.min + (((drawn >> 32) * self.spread) >> 32);
+        let late = self.late_once_in > 0 && (drawn as u32 as u64 * self.late_once_in) >> 32 == 0;
+        let is_slow = || {
+            let drawn = mix(self.seed.rotate_left(17) ^ link) >> 32;
+            self.slow_once_in > 0 && (drawn * self.slow_once_in) >> 32 == 0
+        };
+        if late || is_slow() { usual * self.factor } else { usual }
+    }
+
+    /// Whether an event of time `stamp` has arrived by `now`.
+    pub(super) fn is_over(
+        &self,
+        kind: Kind,
+        from: u32,
+        to: u32,
+        event: u64,
+        stamp: u64,
+        now: u64,
+    ) -> bool {
+        // Most events are old, or brand new: these need no drawing.
+        from == to
+            || now >= stamp + self.longest
+            || now >= stamp + self.min && now >= stamp + self.of(kind, from, to, event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_stay_in_their_range_and_differ_by_observer() {
+        let delay = Delay::new(7, &Delays::USUAL);
+        let all: Vec<u64> =
+            (0..2000).map(|i| delay.of(Kind::Progress, i % 9, 10 + i % 11, i.into())).collect();
+        assert!(all.iter().all(|&one| (200..=800_000).contains(&one)));
+        let long = all.iter().filter(|&&one| one > 20_000).count();
+        assert!((10..300).contains(&long), "{long}");
+        let mut distinct = all;
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert!(distinct.len() > 1500);
+        assert_eq!(delay.of(Kind::Progress, 3, 3, 1), 0);
+    }
+
+    #[test]
+    fn the_short_cuts_agree_with_the_delay() {
+        let delay = Delay::new(1, &Delays::USUAL);
+        for event in 0..500 {
+            let exact = delay.of(Kind::Post, 1, 2, event);
+            assert!(!delay.is_over(Kind::Post, 1, 2, event, 1000, 1000 + exact - 1));
+            assert!(delay.is_over(Kind::Post, 1, 2, event, 1000, 1000 + exact));
+        }
+        // A rank sees its own at once.
+        assert!(delay.is_over(Kind::Progress, 2, 2, 1, 1000, 1000));
+        let none = Delay::new(1, &Delays::NONE);
+        assert!(none.is_over(Kind::Post, 1, 2, 9, 1000, 1000));
+    }
+}
