@@ -29,6 +29,8 @@ struct Entry {
     /// Since when it sleeps, and when the line that it watches changes.
     asleep: Option<u64>,
     line: Option<u64>,
+    /// For when it was appointed as a sleeper that is woken.
+    woken: Option<u64>,
     /// When it will hear of ranks that are gone.
     gone: BinaryHeap<Reverse<u64>>,
 }
@@ -56,7 +58,7 @@ impl Agenda {
     /// The rank falls asleep, announced for whatever lines it wants.
     pub(crate) fn sleep(&mut self, rank: u32, since: u64) {
         let entry = self.entry(rank);
-        entry.asleep = Some(since);
+        (entry.asleep, entry.woken) = (Some(since), None);
         while entry.gone.peek().is_some_and(|&Reverse(at)| at <= since) {
             entry.gone.pop();
         }
@@ -111,7 +113,10 @@ impl Agenda {
         let gone = entry.gone.peek().map(|&Reverse(at)| at);
         let woken = entry.line.into_iter().chain(gone).min().map(|at| at.max(since));
         match woken.filter(|&at| at < since + SLEEP_MAX_NS) {
+            // Most wakes are later than one that is known.
+            Some(at) if entry.woken == Some(at) => {}
             Some(at) => {
+                entry.woken = Some(at);
                 let latency = self.dice.below(LATENCY_MAX_NS);
                 self.appoint(rank, at + latency, Why::Woken);
             }

@@ -46,17 +46,56 @@ const FEW_RANKS: u32 = 64;
 
 /// Elements that go from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub(crate) struct Letter {
     /// Who has them.
-    pub from: u32,
+    pub(crate) from: u32,
     /// The first of them in the input there.
-    pub source: u64,
+    pub(crate) source: u64,
     /// Who gets them.
-    pub to: u32,
+    pub(crate) to: u32,
     /// The first of them in the output there.
-    pub target: u64,
+    pub(crate) target: u64,
     /// How many.
-    pub count: u64,
+    pub(crate) count: u64,
+}
+
+/// The messages of a call, and which of them each rank has to do with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Letters {
+    all: Vec<Letter>,
+    from: Vec<Vec<u32>>,
+    to: Vec<Vec<u32>>,
+}
+
+impl Letters {
+    fn new(ranks: u32, all: Vec<Letter>) -> Self {
+        let none = vec![Vec::new(); ranks as usize];
+        let (mut from, mut to) = (none.clone(), none);
+        for (index, letter) in (0..).zip(&all) {
+            from[letter.from as usize].push(index);
+            to[letter.to as usize].push(index);
+        }
+        Self { all, from, to }
+    }
+
+    /// What a rank sends, in order.
+    pub(crate) fn from(&self, rank: u32) -> impl Iterator<Item = &Letter> {
+        listed(&self.from, &self.all, rank)
+    }
+
+    /// What a rank gets; what comes from the same rank in its order.
+    pub(crate) fn to(&self, rank: u32) -> impl Iterator<Item = &Letter> {
+        listed(&self.to, &self.all, rank)
+    }
+}
+
+/// Nothing where the operator is not made of messages.
+fn listed<'a>(
+    lists: &'a [Vec<u32>],
+    all: &'a [Letter],
+    rank: u32,
+) -> impl Iterator<Item = &'a Letter> {
+    lists.get(rank as usize).into_iter().flatten().map(|&index| &all[index as usize])
 }
 
 /// A call, the same on all ranks.
@@ -77,7 +116,7 @@ pub struct Call {
     /// The stream that it runs on; calls of one stream run one after the other.
     pub stream: usize,
     /// Messages, where the operator is made of them.
-    pub letters: Vec<Letter>,
+    pub(crate) letters: Letters,
     /// What its values follow from.
     pub seed: u64,
 }
@@ -93,7 +132,11 @@ impl Call {
             (DataType::ALL[pick(dice, DataType::ALL.len())], None)
         };
         let root = if operator.is_rooted() { dice.below(ranks.into()) as u32 } else { 0 };
-        let letters = letters(operator, ranks, dice);
+        let letters = if operator.has_extents() {
+            letters(operator, ranks, dice)
+        } else {
+            Letters::default()
+        };
         let mut call = Self {
             operator,
             data_type,
@@ -123,13 +166,9 @@ impl Call {
     /// Elements of a rank's input and output.
     pub(crate) fn lens(&self, ranks: u32, rank: u32) -> (u64, u64) {
         if self.is_messages() {
-            let end = |ends: &mut dyn Iterator<Item = u64>| ends.max().unwrap_or(0);
-            let sent = self.letters.iter().filter(|letter| letter.from == rank);
-            let got = self.letters.iter().filter(|letter| letter.to == rank);
-            return (
-                end(&mut sent.map(|letter| letter.source + letter.count)),
-                end(&mut got.map(|letter| letter.target + letter.count)),
-            );
+            let sent = self.letters.from(rank).map(|letter| letter.source + letter.count);
+            let got = self.letters.to(rank).map(|letter| letter.target + letter.count);
+            return (sent.max().unwrap_or(0), got.max().unwrap_or(0));
         }
         let is_root = rank == self.root;
         (
@@ -161,7 +200,7 @@ impl Call {
 }
 
 /// Who sends what to whom.
-fn letters(operator: Operator, ranks: u32, dice: &mut Dice) -> Vec<Letter> {
+fn letters(operator: Operator, ranks: u32, dice: &mut Dice) -> Letters {
     let many = ranks > FEW_RANKS;
     // (from, to, elements); order matters between the same two ranks.
     let mut ways: Vec<(u32, u32, u64)> = Vec::new();
@@ -215,7 +254,7 @@ fn letters(operator: Operator, ranks: u32, dice: &mut Dice) -> Vec<Letter> {
         targets[to as usize] = target + count;
         Letter { from, source, to, target, count }
     };
-    ways.into_iter().map(letter).collect()
+    Letters::new(ranks, ways.into_iter().map(letter).collect())
 }
 
 #[cfg(test)]
@@ -231,8 +270,7 @@ mod tests {
                 for rank in 0..ranks {
                     let mut runs: Vec<_> = call
                         .letters
-                        .iter()
-                        .filter(|letter| letter.to == rank)
+                        .to(rank)
                         .map(|letter| (letter.target, letter.target + letter.count))
                         .collect();
                     runs.sort_unstable();

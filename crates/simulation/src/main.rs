@@ -187,3 +187,23 @@ impl std::fmt::Display for Sum {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_to_run_a_seed_again_means_the_same() {
+        let parse = |line: &str| {
+            let words = line.split_whitespace().map(str::to_owned);
+            Arguments::try_parse_from(std::iter::once("simulation".to_owned()).chain(words))
+        };
+        let given = "--ranks 9 --seeds 3..8 --operator alltoallv --faults stall --visibility late";
+        let given = parse(given).unwrap();
+        let line = replay(&given, 5);
+        let again = parse(line.split_once(" -- ").unwrap().1).unwrap();
+        assert_eq!((again.seed, again.ranks, again.trace), (Some(5), 9, true));
+        assert_eq!(again.operator, given.operator);
+        assert_eq!(replay(&again, 5), line);
+    }
+}

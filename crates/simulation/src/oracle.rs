@@ -57,7 +57,7 @@ impl<'a> Oracle<'a> {
                 output.copy_from_slice(&block);
             }
             _ => {
-                for letter in call.letters.iter().filter(|letter| letter.to == rank) {
+                for letter in call.letters.to(rank) {
                     block.clear();
                     self.values.append(letter.from, letter.source, letter.count, &mut block);
                     let first = letter.target as usize * size;

@@ -289,17 +289,14 @@ fn start(
         let piece = Piece { offset: whole.offset + first * size, len: count * size };
         Transfer { direction, peer, data_type, count, piece }
     };
-    let mut transfers = Vec::new();
-    for letter in &call.letters {
-        if letter.from == rank {
-            let first = letter.source;
-            transfers.push(transfer(Direction::Send, letter.to, letter.count, input, first));
-        }
-        if letter.to == rank {
-            let first = letter.target;
-            transfers.push(transfer(Direction::Receive, letter.from, letter.count, output, first));
-        }
-    }
+    let sent = call
+        .letters
+        .from(rank)
+        .map(|letter| transfer(Direction::Send, letter.to, letter.count, input, letter.source));
+    let got = call.letters.to(rank).map(|letter| {
+        transfer(Direction::Receive, letter.from, letter.count, output, letter.target)
+    });
+    let transfers: Vec<Transfer> = sent.chain(got).collect();
     if transfers.is_empty() {
         return Ok(None);
     }

@@ -68,6 +68,8 @@ pub struct Scenario {
     pub calls: Vec<Call>,
     /// Calls that a rank may have under way at a time.
     pub ahead: usize,
+    /// Whether ranks that are through leave while others are not.
+    pub(crate) leaves_early: bool,
     pub(crate) streams: usize,
     pub(crate) mishaps: Vec<Mishap>,
 }
@@ -100,8 +102,9 @@ impl Scenario {
         let draw = |operator| Call::draw(operator, ranks, streams, &mut dice);
         let calls: Vec<Call> = operators.into_iter().map(draw).collect();
         let ahead = 1 + dice.below(4) as usize;
-        let mishaps = mishaps(faults, ranks, calls.len() as u64, &mut dice);
-        Self { seed, ranks, faults, visibility, calls, ahead, streams, mishaps }
+        let leaves_early = dice.once_in(2);
+        let mishaps = mishaps(faults, ranks, &calls, &mut dice);
+        Self { seed, ranks, faults, visibility, calls, ahead, leaves_early, streams, mishaps }
     }
 
     pub(crate) fn delays(&self) -> Delays {
@@ -129,11 +132,11 @@ impl Scenario {
     }
 }
 
-fn mishaps(faults: Faults, ranks: u32, calls: u64, dice: &mut Dice) -> Vec<Mishap> {
+fn mishaps(faults: Faults, ranks: u32, calls: &[Call], dice: &mut Dice) -> Vec<Mishap> {
     let mut mishaps = Vec::new();
     let any_rank = |dice: &mut Dice| dice.below(ranks.into()) as u32;
-    // A rank is let on some ten times a call.
-    let turns = 10 * calls;
+    // A rank is let on that often, or more.
+    let turns = 6 * calls.len() as u64;
     // The lost rank goes slow too, now and then.
     if faults == Faults::Stall || faults > Faults::Stall && dice.once_in(4) {
         for _ in 0..1 + dice.below(3) {
@@ -146,13 +149,32 @@ fn mishaps(faults: Faults, ranks: u32, calls: u64, dice: &mut Dice) -> Vec<Misha
     let rank = any_rank(dice);
     match faults {
         Faults::Leave => mishaps.push(Mishap::Leave { rank, turn: 1 + dice.below(turns) }),
-        // About so often a rank calls its fabric: looks at all the others at each meeting, at
-        // their calls, and for their memory.
         Faults::Death => {
-            let most = calls * (5 * u64::from(ranks) + 60);
+            let most = calls.iter().map(|call| fabric_calls(call, ranks)).sum();
             mishaps.push(Mishap::Die { rank, call: 1 + dice.below(most) });
         }
         _ => {}
     }
     mishaps
+}
+
+/// About so often a rank calls its fabric in a call, so that a death falls anywhere in the run.
+fn fabric_calls(call: &Call, ranks: u32) -> u64 {
+    let ranks = u64::from(ranks);
+    match call.operator {
+        // Looks at the one partner.
+        Operator::Send => 30,
+        // Looks at all messages each time that one has come; of many ranks only some have any.
+        one if one.has_extents() => {
+            if ranks > 64 {
+                200
+            } else {
+                30 + 8 * ranks + ranks * ranks
+            }
+        }
+        // Looks at all the others.
+        Operator::Barrier => 30 + 2 * ranks,
+        // And once more, and at their calls, and for the memory of two buffers.
+        _ => 40 + 5 * ranks,
+    }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hccl::{Communicator, Error, Options};
-use hccl_fabric::Fabric;
 use hccl_fabric::simulated::{Dice, Network, Settings, SimulatedFabric, Trace, Wake, mix_all};
+use hccl_fabric::{Fabric, Fault};
 
 use crate::agenda::{Agenda, Why};
 use crate::failure::{Failure, Report, Standing};
@@ -252,7 +252,7 @@ impl<'a> Simulation<'a> {
         {
             return Err(Failure::Failed { rank, error: error.to_string() });
         }
-        if self.dice.once_in(2) {
+        if self.scenario.leaves_early && self.dice.once_in(2) {
             player.retire();
             self.network.take_wakes(&mut self.wakes);
             while let Some(wake) = self.wakes.pop() {
@@ -299,22 +299,25 @@ impl<'a> Simulation<'a> {
 
     /// Looks whether the errors of the survivors lead to the rank that was lost, and came soon.
     fn blame(&mut self, lost: u32) -> Result<(), Failure> {
-        let named: Vec<Option<u32>> = self.players.iter().map(names).collect();
+        let faults: Vec<Option<&Fault>> = self.players.iter().map(fault).collect();
+        let names_lost = |fault: &Fault| fault.to_string().contains(&format!("rank {lost} "));
         // A rank may have waited for one that stood still.
         let stalls = self.scenario.stalls_ns();
         for player in &self.players {
             let Fate::Failed(error) = &player.fate else { continue };
             let rank = player.rank;
-            let mut at = named[rank as usize];
+            let mut at = faults[rank as usize];
             let mut steps = 0;
-            while let Some(next) = at.filter(|&next| next != lost && steps < self.scenario.ranks) {
-                at = named[next as usize];
+            while let Some(fault) =
+                at.filter(|fault| !names_lost(fault) && steps < self.scenario.ranks)
+            {
+                at = faults[fault.rank() as usize];
                 steps += 1;
             }
-            match (at, steps) {
-                (Some(last), 0) if last == lost => self.report.named += 1,
-                (Some(last), _) if last == lost => self.report.named_by_way += 1,
-                _ => return Err(Failure::Unnamed { lost, rank, error: error.to_string() }),
+            match at.filter(|fault| names_lost(fault)) {
+                Some(_) if steps == 0 => self.report.named += 1,
+                Some(_) => self.report.named_by_way += 1,
+                None => return Err(Failure::Unnamed { lost, rank, error: error.to_string() }),
             }
             let index = rank as usize;
             let since = self.ended_ns[lost as usize].max(self.got_on_ns[index]);
@@ -328,10 +331,10 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// The rank that a player's error names.
-fn names(player: &Player<'_>) -> Option<u32> {
+/// What a player's error says of other ranks.
+fn fault<'a>(player: &'a Player<'_>) -> Option<&'a Fault> {
     match &player.fate {
-        Fate::Failed(Error::Peer { fault, .. }) => Some(fault.rank()),
+        Fate::Failed(Error::Peer { fault, .. }) => Some(fault),
         _ => None,
     }
 }

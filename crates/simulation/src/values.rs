@@ -24,13 +24,16 @@ impl Values {
     /// Appends elements of a rank's input.
     pub(crate) fn append(&self, rank: u32, first: u64, count: u64, bytes: &mut Vec<u8>) {
         let base = mix_all([self.seed, rank.into()]);
+        let size = self.data_type.size();
+        bytes.reserve(count as usize * size);
         for element in first..first + count {
             let drawn = mix(base ^ element);
             match self.reduce_op {
                 Some(op) => self.put(self.number(op, drawn), bytes),
+                None if size <= 8 => bytes.extend_from_slice(&drawn.to_le_bytes()[..size]),
                 None => {
-                    let wide = u128::from(mix(drawn)) << 64 | u128::from(drawn);
-                    bytes.extend_from_slice(&wide.to_le_bytes()[..self.data_type.size()]);
+                    bytes.extend_from_slice(&drawn.to_le_bytes());
+                    bytes.extend_from_slice(&mix(drawn).to_le_bytes()[..size - 8]);
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 
 /// Mixes a number so that neighbours have nothing in common.
+#[inline]
 pub fn mix(number: u64) -> u64 {
     let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

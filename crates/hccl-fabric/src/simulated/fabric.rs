@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use hccl_os::wait::Watch;
 
-use super::delay::Kind;
+use super::delay::{Kind, Way};
 use super::line::{Event, position, word};
 use super::mail::Said;
-use super::network::Shared;
+use super::network::{Shared, progress};
 use super::record::Deed;
 use super::seat::{Seat, Told};
 use super::sleepers::Cause;
@@ -41,17 +41,13 @@ impl SimulatedFabric {
     }
 
     /// Begins a call: the clock moves on. `None` if the rank is dead, so that nothing may happen.
+    #[inline]
     fn enter(&self, cost: u64) -> Option<u64> {
-        let seat = self.seat();
-        if seat.died().is_some() {
-            return None;
-        }
-        seat.advance(seat.clock() + cost);
-        if seat.count() {
+        let now = self.seat().count(cost);
+        if now.is_none() {
             self.shared.die(self.rank);
-            return None;
         }
-        Some(seat.clock())
+        now
     }
 
     /// Begins a call that others will see: when it happens, and whether it wakes sleepers, which
@@ -83,13 +79,14 @@ impl SimulatedFabric {
     /// Whether something in a channel has arrived here.
     fn has_come(&self, kind: Kind, from: u32, said: Said, now: u64) -> bool {
         let shared = &self.shared;
-        shared.delay.is_over(kind, from, self.rank, said.number, said.stamp, now)
-            || shared.heard(self.rank, from, now).is_some()
+        let way = Way { kind, from, to: self.rank, event: said.number };
+        shared.delay.is_over(way, said.stamp, now) || shared.heard(self.rank, from, now).is_some()
     }
 
     /// Rings a rank's bell.
     fn ring(&self, kind: Kind, to: u32, number: u64, now: u64, wakes: bool) {
-        let at = now + self.shared.delay.of(kind, self.rank, to, number);
+        let way = Way { kind, from: self.rank, to, event: number };
+        let at = now + self.shared.delay.of(way);
         if wakes {
             self.shared.mail.lock().ring(to, at);
             self.shared.sleepers.lock().wake_all(Line::Mail(to), |_| at);
@@ -102,11 +99,13 @@ impl SimulatedFabric {
         match line {
             Line::Mail(rank) => shared.mail.lock().next_ring(rank, now),
             Line::Progress(rank) => {
-                let delay = |event: Event| {
-                    event.stamp + shared.delay.of(Kind::Progress, rank, self.rank, event.number)
+                let arrival = |event: Event| {
+                    event.stamp + shared.delay.of(progress(rank, self.rank, event.number))
                 };
-                let line = &shared.seats.get(rank as usize)?.line;
-                line.under_way().map(delay).filter(|&at| at > now).min()
+                if !self.exists(rank) {
+                    return None;
+                }
+                shared.lines.under_way(rank).map(arrival).filter(|&at| at > now).min()
             }
         }
     }
@@ -132,7 +131,7 @@ impl Fabric for SimulatedFabric {
 
     fn publish(&self, sequence: u64, call: &Call) {
         let Some((now, wakes)) = self.enter_deed(Deed::Publish { sequence }) else { return };
-        let newest = position(self.seat().line.newest().word).0;
+        let newest = position(self.shared.lines.word(self.rank)).0;
         if sequence <= newest {
             let what = || format!("publishes call {sequence} after call {newest}");
             return self.shared.breach(self.rank, what);
@@ -143,13 +142,16 @@ impl Fabric for SimulatedFabric {
 
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call> {
         let now = self.enter(LOOK_NS)?;
-        let call = self.shared.seats.get(peer as usize)?.call(sequence)?;
-        self.shared.reached(self.rank, peer, word(sequence, 1), now).then_some(call)
+        if self.shared.reached(self.rank, peer, word(sequence, 1), now) {
+            self.shared.seats[peer as usize].call(sequence)
+        } else {
+            None
+        }
     }
 
     fn signal(&self, sequence: u64, level: u32) {
         let Some((now, wakes)) = self.enter_deed(Deed::Signal { sequence, level }) else { return };
-        let newest = self.seat().line.newest().word;
+        let newest = self.shared.lines.word(self.rank);
         if level >= LEVELS || word(sequence, level) < newest || sequence != position(newest).0 {
             let (at, reached) = position(newest);
             let what = || {
@@ -165,7 +167,7 @@ impl Fabric for SimulatedFabric {
         let wanted = word(sequence, level);
         let reached = self.shared.reached(self.rank, peer, wanted, now);
         if reached && self.shared.memory.is_late() {
-            let first = self.shared.seats[peer as usize].line.first(wanted);
+            let first = self.shared.lines.first(peer, wanted);
             self.shared.memory.acquire(self.rank, peer, first.mark);
         }
         reached
@@ -173,12 +175,14 @@ impl Fabric for SimulatedFabric {
 
     fn position(&self, peer: u32) -> (u64, u32) {
         let Some(now) = self.enter(LOOK_NS) else { return (0, 0) };
-        let Some(seat) = self.shared.seats.get(peer as usize) else { return (0, 0) };
-        let seen = match self.shared.heard(self.rank, peer, now) {
-            Some(_) => seat.line.newest(),
-            None => seat.line.seen(|event| self.shared.arrived(self.rank, peer, event, now)),
-        };
-        position(seen.word)
+        if !self.exists(peer) {
+            return (0, 0);
+        }
+        if self.shared.heard(self.rank, peer, now).is_some() {
+            return position(self.shared.lines.word(peer));
+        }
+        let arrived = |event, stamp| self.shared.arrived(self.rank, peer, event, stamp, now);
+        position(self.shared.lines.seen(peer, arrived).word)
     }
 
     fn post(&self, to: u32, number: u64, message: &Message) {

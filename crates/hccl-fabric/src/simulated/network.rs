@@ -6,10 +6,10 @@ use std::time::Duration;
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 
-use super::delay::{Delay, Delays, Kind};
+use super::delay::{Delay, Delays, Kind, Way};
 use super::dice::{mix, mix_all};
 use super::fabric::SimulatedFabric;
-use super::line::{Event, position, word};
+use super::line::{Lines, position, word};
 use super::mail::Mail;
 use super::memory::{Memory, Visibility};
 use super::record::{Deed, Record, Trace};
@@ -39,6 +39,7 @@ pub(super) struct Shared {
     seed: u64,
     pub(super) delay: Delay,
     pub(super) seats: Vec<Seat>,
+    pub(super) lines: Lines,
     pub(super) memory: Memory,
     pub(super) mail: Mutex<Mail>,
     pub(super) sleepers: Mutex<Sleepers>,
@@ -66,6 +67,7 @@ impl Network {
             seed,
             delay: Delay::new(seed, delays),
             seats: (0..ranks).map(|_| Seat::new()).collect(),
+            lines: Lines::new(ranks),
             memory: Memory::new(ranks, memory_bytes, visibility),
             mail: Mutex::new(Mail::new(ranks)),
             sleepers: Mutex::new(Sleepers::new(ranks)),
@@ -122,7 +124,7 @@ impl Network {
 
     /// How far a rank has come: sequence number and level.
     pub fn position(&self, rank: u32) -> (u64, u32) {
-        position(self.seat(rank).line.newest().word)
+        position(self.0.lines.word(rank))
     }
 
     /// How often any rank did something that others can see. While this stands still, and all that
@@ -207,7 +209,8 @@ impl Shared {
         }
         let told = self.seats.get(rank as usize)?.fate.told()?;
         let Told { stamp, teller, .. } = told;
-        self.delay.is_over(Kind::Fate, teller, observer, rank.into(), stamp, now).then_some(told)
+        let way = Way { kind: Kind::Fate, from: teller, to: observer, event: rank.into() };
+        self.delay.is_over(way, stamp, now).then_some(told)
     }
 
     /// Whether a rank has heard of any that is gone.
@@ -228,7 +231,8 @@ impl Shared {
         self.gone.store(self.gone.load(Relaxed) + 1, Relaxed);
         let mut sleepers = self.sleepers.lock();
         for other in (0..self.ranks).filter(|&other| other != told.teller) {
-            let delay = self.delay.of(Kind::Fate, told.teller, other, rank.into());
+            let (from, to) = (told.teller, other);
+            let delay = self.delay.of(Way { kind: Kind::Fate, from, to, event: rank.into() });
             sleepers.wake(other, told.stamp + delay, Cause::Gone);
         }
         true
@@ -249,26 +253,41 @@ impl Shared {
 
     /// Whether a rank has come to see that another reached a level. What a rank did before it was
     /// gone is seen by all who hear that it is.
+    #[inline]
     pub(super) fn reached(&self, observer: u32, peer: u32, wanted: u64, now: u64) -> bool {
-        let Some(seat) = self.seats.get(peer as usize) else { return false };
-        let arrived = |event: &Event| self.arrived(observer, peer, event, now);
-        seat.line.reached(wanted, arrived)
-            || seat.line.newest().word >= wanted && self.heard(observer, peer, now).is_some()
+        let arrived = |event, stamp| self.arrived(observer, peer, event, stamp, now);
+        peer < self.ranks
+            && (self.lines.reached(peer, wanted, arrived)
+                || self.gone.load(Relaxed) > 0
+                    && self.lines.word(peer) >= wanted
+                    && self.heard(observer, peer, now).is_some())
     }
 
-    pub(super) fn arrived(&self, observer: u32, peer: u32, event: &Event, now: u64) -> bool {
-        self.delay.is_over(Kind::Progress, peer, observer, event.number, event.stamp, now)
+    #[inline]
+    pub(super) fn arrived(
+        &self,
+        observer: u32,
+        peer: u32,
+        event: u64,
+        stamp: u64,
+        now: u64,
+    ) -> bool {
+        self.delay.is_over(progress(peer, observer, event), stamp, now)
     }
 
     /// Raises a rank's progress.
     pub(super) fn raise(&self, rank: u32, sequence: u64, level: u32, now: u64, wakes: bool) {
-        let line = &self.seats[rank as usize].line;
         let mark = self.memory.release(rank);
-        let number = line.push(word(sequence, level), now, mark);
+        let number = self.lines.push(rank, word(sequence, level), now, mark);
         if wakes {
-            let delay = |other| self.delay.of(Kind::Progress, rank, other, number);
+            let delay = |other| self.delay.of(progress(rank, other, number));
             let line = crate::Line::Progress(rank);
             self.sleepers.lock().wake_all(line, |other| now + delay(other));
         }
     }
+}
+
+/// The way of an event of a rank's progress.
+pub(super) fn progress(from: u32, to: u32, event: u64) -> Way {
+    Way { kind: Kind::Progress, from, to, event }
 }

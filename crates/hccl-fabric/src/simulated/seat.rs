@@ -1,13 +1,13 @@
-//! What there is for each rank: its clock, its progress, its calls, and what became of it.
+//! What there is for each rank: its clock, its calls, and what became of it.
 //!
 //! One thread drives a simulation. The atomics are there since [`crate::Fabric`] may be shared, and
 //! order nothing.
 
+use crate::board::{Call, SIGNATURE_BYTES, Span, State};
 use hccl_os::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use parking_lot::Mutex;
 
-use super::line::Line;
-use crate::board::{Call, State};
+/// Words of a call: its number, its signature, offset and length of three buffers.
+const CALL_WORDS: usize = 1 + SIGNATURE_BYTES / 8 + 6;
 
 /// A time that never comes, and a call that is never reached.
 const NEVER: u64 = u64::MAX;
@@ -62,13 +62,14 @@ impl Fate {
 pub(super) struct Seat {
     /// Nanoseconds of virtual time. Only grows.
     clock: AtomicU64,
-    /// Calls of the fabric so far, the call in which the rank dies, and when it did.
+    /// Calls of the fabric so far, the call in which the rank dies, and when it did. A dead rank's
+    /// call lies behind it, so that one comparison tells the living.
     calls: AtomicU64,
     dies_in: AtomicU64,
     died: AtomicU64,
-    pub(super) line: Line,
-    /// The newest call with an even and with an odd number, as on a board.
-    published: Mutex<[(u64, Call); 2]>,
+    /// The newest call with an even and with an odd number, as on a board: its number, its
+    /// signature, its buffers.
+    published: [[AtomicU64; CALL_WORDS]; 2],
     pub(super) fate: Fate,
     /// Whether the rank knows of any that is gone; it stays so.
     pub(super) knows_gone: AtomicBool,
@@ -81,8 +82,7 @@ impl Seat {
             calls: AtomicU64::new(0),
             dies_in: AtomicU64::new(NEVER),
             died: AtomicU64::new(NEVER),
-            line: Line::default(),
-            published: Mutex::default(),
+            published: Default::default(),
             fate: Fate {
                 state: AtomicU32::new(State::Here as u32),
                 reason: AtomicU32::new(0),
@@ -111,15 +111,22 @@ impl Seat {
         self.dies_in.store(call, Relaxed);
     }
 
-    /// Counts a call. True if the rank dies in it.
-    pub(super) fn count(&self) -> bool {
+    /// Counts a call and moves the clock on. `None` if the rank dies in it, or is dead.
+    #[inline]
+    pub(super) fn count(&self, cost: u64) -> Option<u64> {
         let calls = self.calls() + 1;
         self.calls.store(calls, Relaxed);
-        calls == self.dies_in.load(Relaxed)
+        if calls >= self.dies_in.load(Relaxed) {
+            return None;
+        }
+        let now = self.clock() + cost;
+        self.clock.store(now, Relaxed);
+        Some(now)
     }
 
     pub(super) fn die(&self) {
         self.died.store(self.clock(), Relaxed);
+        self.dies_in.store(0, Relaxed);
     }
 
     /// When the rank died, if it did.
@@ -128,13 +135,32 @@ impl Seat {
     }
 
     pub(super) fn set_call(&self, sequence: u64, call: &Call) {
-        self.published.lock()[(sequence % 2) as usize] = (sequence, *call);
+        let words = &self.published[(sequence % 2) as usize];
+        words[0].store(sequence, Relaxed);
+        let (signature, spans) = words[1..].split_at(SIGNATURE_BYTES / 8);
+        for (word, bytes) in signature.iter().zip(call.signature.chunks_exact(8)) {
+            word.store(u64::from_le_bytes(bytes.try_into().expect("chunks of eight")), Relaxed);
+        }
+        for (words, span) in spans.chunks_exact(2).zip([call.input, call.output, call.scratch]) {
+            words[0].store(span.offset, Relaxed);
+            words[1].store(span.len, Relaxed);
+        }
     }
 
     /// The call of a number, unless it was never made or is overwritten.
     pub(super) fn call(&self, sequence: u64) -> Option<Call> {
-        let (known, call) = self.published.lock()[(sequence % 2) as usize];
-        (known == sequence && sequence > 0).then_some(call)
+        let words = &self.published[(sequence % 2) as usize];
+        if words[0].load(Relaxed) != sequence || sequence == 0 {
+            return None;
+        }
+        let (words, spans) = words[1..].split_at(SIGNATURE_BYTES / 8);
+        let mut signature = [0; SIGNATURE_BYTES];
+        for (bytes, word) in signature.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
+        let load = |at: usize| spans[at].load(Relaxed);
+        let span = |at: usize| Span { offset: load(at), len: load(at + 1) };
+        Some(Call { signature, input: span(0), output: span(2), scratch: span(4) })
     }
 }
 
@@ -150,7 +176,13 @@ mod tests {
         assert!(seat.fate.tell(told(State::Left, 0)));
         assert!(!seat.fate.tell(told(State::Failed, 3)));
         assert_eq!(seat.fate.told(), Some(told(State::Left, 0)));
-        let call = |byte| Call { signature: [byte; 32], ..Call::default() };
+        let span = |at: u8| Span { offset: at.into(), len: 100 + u64::from(at) };
+        let call = |byte: u8| Call {
+            signature: std::array::from_fn(|i| byte + i as u8),
+            input: span(byte),
+            output: span(byte + 1),
+            scratch: span(byte + 2),
+        };
         for sequence in 1..=3 {
             seat.set_call(sequence, &call(sequence as u8));
         }
@@ -162,14 +194,11 @@ mod tests {
     fn a_rank_dies_in_the_call_that_was_said() {
         let seat = Seat::new();
         seat.die_in(3);
-        assert_eq!(
-            [seat.count(), seat.count(), seat.count(), seat.count()],
-            [false, false, true, false]
-        );
+        assert_eq!([seat.count(5), seat.count(6), seat.count(7)], [Some(5), Some(11), None]);
         seat.advance(70);
         seat.advance(20);
         assert_eq!(seat.died(), None);
         seat.die();
-        assert_eq!(seat.died(), Some(70));
+        assert_eq!((seat.died(), seat.count(1)), (Some(70), None));
     }
 }

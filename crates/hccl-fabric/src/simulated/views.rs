@@ -131,6 +131,10 @@ impl Views {
 
 /// Runs in which `copy` differs from `twin`, which is brought up to date.
 fn differences(owner: u32, copy: &[u8], twin: &mut [u8], runs: &mut Vec<Run>) {
+    // Mostly nothing was written, and the whole is compared fastest.
+    if copy == twin {
+        return;
+    }
     let strides = copy.chunks(STRIDE).zip(twin.chunks_mut(STRIDE)).enumerate();
     for (index, (copy, twin)) in strides.filter(|(_, (copy, twin))| *copy != &**twin) {
         let mut at = 0;
