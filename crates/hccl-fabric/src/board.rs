@@ -4,7 +4,7 @@
 //! ```text
 //! 0     magic u64, version u32, ranks u32, nonce 16
 //! 64    ranks that are gone u32 (raised by whoever finds one)
-//! 256   rank 0: +0   progress u64 (sequence << 24 | level), state u32, reason u32   [owner writes]
+//! 256   rank 0: +0   progress u64 (sequence << 24 | level), reason << 32 | state u64 [owner writes]
 //!               +128 waiters u32                                           [waiters write]
 //!               +192 mail u64, its waiters u32                              [everybody writes]
 //!               +256 call of even sequence numbers, 16 words               [owner writes]
@@ -250,25 +250,23 @@ impl Board {
 
     /// What became of a rank, and why.
     pub(crate) fn state(&self, rank: u32) -> (State, u32) {
-        let at = self.rank(rank) + 8;
-        let state = match self.u32(at).load(Ordering::Acquire) {
+        let word = self.u64(self.rank(rank) + 8).load(Ordering::Acquire);
+        let state = match word as u32 {
             0 => State::Here,
             1 => State::Left,
             // Anything else that a damaged board holds counts as a failure.
             _ => State::Failed,
         };
-        (state, self.u32(at + 4).load(Ordering::Relaxed))
+        (state, (word >> 32) as u32)
     }
 
     /// Says what became of a rank, once: the first word stands. Wakes everybody.
     pub(crate) fn set_state(&self, rank: u32, state: State, reason: u32) {
-        let at = self.rank(rank) + 8;
-        let word = self.u32(at);
-        self.u32(at + 4).store(reason, Ordering::Relaxed);
-        let here = State::Here as u32;
-        let first =
-            word.compare_exchange(here, state as u32, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        if first {
+        // State and reason are one word, so that a second voice changes neither.
+        let word = u64::from(reason) << 32 | u64::from(state as u32);
+        let here = State::Here as u64;
+        let line = self.u64(self.rank(rank) + 8);
+        if line.compare_exchange(here, word, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             self.u32(64).fetch_add(1, Ordering::SeqCst);
             for other in 0..self.ranks {
                 wake_all(low_half(self.progress(other)), Scope::Shared);
@@ -332,7 +330,11 @@ mod tests {
         assert_eq!((board.state(1), board.gone()), ((State::Here, 0), 0));
         board.set_state(1, State::Left, 0);
         board.set_state(1, State::Failed, 5);
-        assert_eq!((board.state(1).0, board.gone()), (State::Left, 1));
+        assert_eq!((board.state(1), board.gone()), ((State::Left, 0), 1));
+        // Neither does a second failure change the reason of the first.
+        board.set_state(0, State::Failed, 2);
+        board.set_state(0, State::Failed, 1);
+        assert_eq!((board.state(0), board.gone()), ((State::Failed, 2), 2));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct Message {
 }
 
 /// A word that changes when somebody gets on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Line {
     /// The progress of a rank.
     Progress(u32),

@@ -91,26 +91,67 @@ fn reason_text(reason: u32) -> &'static str {
     }
 }
 
-/// What the ranks of a communicator share.
+/// What the ranks of a communicator share. Nothing here blocks.
 ///
-/// A rank's progress is a sequence number (the call) and a level in it; both only grow. Nothing
-/// here blocks.
+/// # Contract
+/// What follows is all that an engine may count on, and what `tests/conformance` asks of every
+/// implementation. Ranks are numbers below [`Self::ranks`]; with others, calls may panic, except
+/// where something else is said.
+///
+/// **Progress.** A rank's progress is a sequence number (the call) and a level in it, in this
+/// order of weight; it begins at (0, 0). Only the rank itself raises it, to level 1 of a later call
+/// by [`Self::publish`] and within the call by [`Self::signal`], and never lowers it. What another
+/// rank sees of it comes late, and only grows: where [`Self::reached`] was true it stays true, and
+/// it is true for all that is less. A rank sees its own at once. Of the progress of two ranks
+/// nothing follows for each other: to see rank a, which has seen rank b, is not to see rank b.
+///
+/// **Memory.** Where `reached(p, s, l)` is true, all that p wrote before it raised its progress to
+/// (s, l), into whosever memory, is there to be read; so is what p could read by then, by this same
+/// rule. Nothing else follows: a write may be seen early or, until such a look, not at all. To look
+/// at [`Self::position`] or [`Self::call_of`] is no such look.
+///
+/// **Calls.** A call is two deep: `call_of(p, s)` gives p's call if the caller has found
+/// `reached(p, s, 1)`, as long as p has not published s + 2. Otherwise it gives that call or
+/// nothing, never another one.
+///
+/// **Messages.** Each way between two ranks has messages with numbers from 1 on. The sender posts
+/// number n when it has found n - 1 taken; 0 counts as taken. The receiver finds n posted, and says
+/// once that it took it. Both come to the other side late and stay true until the sender posts the
+/// next one. The rule of memory holds for both: what the sender did before it posted can be read
+/// where [`Self::posted`] gives the message, what the receiver did before it took where
+/// [`Self::taken`] is true.
+///
+/// **Sleeping.** Announce a line, get its word, and look once more at what you wait for; if that
+/// look does not show it, the word changes, and wakes who sleeps on it, when it comes: a rise of
+/// the rank's progress for [`Line::Progress`], a message posted to the rank or one of its own taken
+/// for [`Line::Mail`]. Announcements count: each is retracted once. A sleep may end for no reason.
+/// Bound it, since a rank that dies may raise its progress and wake nobody, and since news of ranks
+/// that are gone wakes those only who sleep already.
+///
+/// **Ranks that are gone.** What became of a rank is told once: the first of [`Self::fail`],
+/// [`Self::leave`] and somebody's [`Self::probe`] stands, comes to the others late, and does not
+/// change. Where [`Self::fault`] tells it, all that the rank did before is seen by looks from then
+/// on, so that a rank which did its part first is not missed. Where [`Self::any_gone`] is true, and
+/// it stays so, `fault` tells something of some rank. Dropping a fabric is to leave. A rank that
+/// dies is not told of before somebody looks for it.
 pub trait Fabric: Send + Sync {
     /// The own rank.
     fn rank(&self) -> u32;
     /// How many ranks there are.
     fn ranks(&self) -> u32;
-    /// Time since some moment of the past, by the clock that time-outs go by.
+    /// Time since some moment of the past, by the clock that time-outs go by. Never goes back.
     fn now(&self) -> Duration;
-    /// Makes a call known and raises the own progress to level 1 of it.
+    /// Makes a call known and raises the own progress to level 1 of it. Its number is greater than
+    /// that of the one before.
     fn publish(&self, sequence: u64, call: &Call);
     /// A peer's call, once its progress has reached it.
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call>;
-    /// Raises the own progress.
+    /// Raises the own progress to a level of the call that was published last, below 2^24 and not
+    /// lower than before.
     fn signal(&self, sequence: u64, level: u32);
     /// Whether a peer has come as far; what it did before is visible then.
     fn reached(&self, peer: u32, sequence: u64, level: u32) -> bool;
-    /// Where a peer is: sequence number and level.
+    /// Where a peer is, as far as is known: sequence number and level. For messages to people.
     fn position(&self, peer: u32) -> (u64, u32);
     /// Gives a peer a message. The one before on this way must have been taken.
     fn post(&self, to: u32, number: u64, message: &Message);
@@ -122,24 +163,26 @@ pub trait Fabric: Send + Sync {
     fn taken(&self, to: u32, number: u64) -> bool;
     /// Announces that somebody will sleep on a line. Look at what it stands for afterwards.
     fn announce(&self, line: Line);
-    /// Ends [`Self::announce`].
+    /// Ends one [`Self::announce`].
     fn retract(&self, line: Line);
-    /// The word of a line.
+    /// The word of a line, if there is one to sleep on.
     fn watch(&self, line: Line) -> Option<Watch>;
     /// Whether spinning for an answer makes sense: each rank has a core of its own.
     fn cores_to_spare(&self) -> bool;
-    /// Address in this process of a piece of a peer's memory, if the peer has such a piece.
+    /// Address in this process of a piece of a rank's memory, if there is such a rank and it has
+    /// such a piece; a piece of no bytes may lie at the end. It stays valid as long as the fabric,
+    /// and a byte of the memory always has the same.
     fn memory(&self, peer: u32, offset: u64, len: u64) -> Option<*mut u8>;
     /// Whether any rank is known to be gone; cheap.
     fn any_gone(&self) -> bool;
     /// What became of a rank that is gone, as far as anybody found out.
     fn fault(&self, rank: u32) -> Option<Fault>;
-    /// Looks for ranks whose process has ended; costs system calls.
+    /// Looks for ranks whose process has ended, and tells everybody; costs system calls.
     fn probe(&self);
     /// Tells everybody that the own rank cannot go on.
     fn fail(&self, reason: u32);
     /// Tells everybody that the own rank is through with the communicator.
     fn leave(&self);
-    /// Process of a rank, for messages.
+    /// Process of a rank, for messages; any number for a rank that is none.
     fn process(&self, rank: u32) -> u32;
 }

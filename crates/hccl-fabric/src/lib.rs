@@ -11,6 +11,7 @@ mod host;
 mod region;
 mod rendezvous;
 mod root_info;
+pub mod simulated;
 mod wire;
 
 pub use board::{Call, SIGNATURE_BYTES, Span};

@@ -1,0 +1,25 @@
+//! All ranks of a communicator in one process, on simulated links, driven by one thread.
+//!
+//! A [`Scenario`] says who calls what and what goes wrong; it follows from a seed. [`run`] lets the
+//! engine of `hccl` carry it out, call by call in a drawn order under virtual time, and compares
+//! whatever the ranks end up with with a plain oracle. The same scenario runs the same way every
+//! time. Knows nothing of how the engine works: it starts operations and polls them.
+
+#![forbid(unsafe_code)]
+
+mod agenda;
+mod call;
+mod failure;
+mod layout;
+mod oracle;
+mod player;
+mod scenario;
+mod simulation;
+mod values;
+mod watchdog;
+
+pub use call::{Call, OPERATORS};
+pub use failure::{Failure, Report, Standing};
+pub use scenario::{Faults, Scenario};
+pub use simulation::{Wrap, plain, run};
+pub use watchdog::Watchdog;

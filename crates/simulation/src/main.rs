@@ -1,0 +1,209 @@
+//! Runs simulations from the command line: many seeds, or one of them again.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, ValueEnum};
+use hccl::Operator;
+use hccl_fabric::simulated::{Trace, Visibility};
+use simulation::{Faults, OPERATORS, Report, Scenario, Watchdog, plain, run};
+
+/// More ranks than this need more memory than people mean to spend: a word for each two ranks, and
+/// the plans of all.
+const RANKS_MAX: u32 = 4096;
+/// With views, each rank has all memory twice.
+const RANKS_MAX_WITH_VIEWS: u32 = 64;
+
+/// Runs the engine on simulated links, all ranks in this process, and compares with an oracle.
+#[derive(Parser)]
+#[command(name = "simulation")]
+struct Arguments {
+    /// How many ranks.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(RANKS_MAX)))]
+    ranks: u32,
+    /// Which seeds, the end not included.
+    #[arg(long, default_value = "0..100", value_parser = seeds)]
+    seeds: std::ops::Range<u64>,
+    /// This seed alone.
+    #[arg(long, conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Calls of this operator alone; without it, each seed calls every operator.
+    #[arg(long, value_parser = operator)]
+    operator: Option<Operator>,
+    /// What goes wrong.
+    #[arg(long, value_enum, default_value = "delay")]
+    faults: FaultsArgument,
+    /// When a rank's writes to memory are visible to the others.
+    #[arg(long, value_enum, default_value = "early")]
+    visibility: VisibilityArgument,
+    /// Prints what every rank does.
+    #[arg(long)]
+    trace: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FaultsArgument {
+    /// Nothing: signals are seen at once.
+    None,
+    /// Signals are under way for a while.
+    Delay,
+    /// And some ranks stand still for long.
+    Stall,
+    /// And a rank leaves in the middle.
+    Leave,
+    /// And a rank dies at any step.
+    Death,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum VisibilityArgument {
+    /// At once.
+    Early,
+    /// Not before the signal that says so.
+    Late,
+}
+
+impl From<FaultsArgument> for Faults {
+    fn from(argument: FaultsArgument) -> Self {
+        match argument {
+            FaultsArgument::None => Self::None,
+            FaultsArgument::Delay => Self::Delay,
+            FaultsArgument::Stall => Self::Stall,
+            FaultsArgument::Leave => Self::Leave,
+            FaultsArgument::Death => Self::Death,
+        }
+    }
+}
+
+fn seeds(text: &str) -> Result<std::ops::Range<u64>> {
+    let allowed = || format!("{text} is no range of seeds, as 0..1000");
+    let (first, end) = text.split_once("..").with_context(allowed)?;
+    let range = first.parse().with_context(allowed)?..end.parse().with_context(allowed)?;
+    if range.is_empty() {
+        bail!("{text} holds no seed");
+    }
+    Ok(range)
+}
+
+fn operator(text: &str) -> Result<Operator> {
+    let found = OPERATORS.into_iter().find(|one| one.name().eq_ignore_ascii_case(text));
+    found.with_context(|| {
+        let names = OPERATORS.map(Operator::name).join(", ");
+        format!("{text} is not one of {names}")
+    })
+}
+
+fn main() -> Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let visibility = match arguments.visibility {
+        VisibilityArgument::Early => Visibility::Early,
+        VisibilityArgument::Late => Visibility::Late,
+    };
+    if visibility == Visibility::Late && arguments.ranks > RANKS_MAX_WITH_VIEWS {
+        bail!(
+            "--ranks is {}; with --visibility late at most {RANKS_MAX_WITH_VIEWS} are allowed, since \
+             each rank has a copy of all memory",
+            arguments.ranks
+        );
+    }
+    let seeds = arguments.seed.map_or(arguments.seeds.clone(), |seed| seed..seed.saturating_add(1));
+    let watchdog = Watchdog::start();
+    let begin = Instant::now();
+    let mut sum = Sum::default();
+    for seed in seeds.clone() {
+        let replay = replay(&arguments, seed);
+        watchdog.say(|| replay.clone());
+        let faults = arguments.faults.into();
+        let scenario =
+            Scenario::draw(seed, arguments.ranks, faults, visibility, arguments.operator);
+        let trace = arguments.trace.then(|| -> Trace { Box::new(|record| println!("{record}")) });
+        match run(&scenario, &plain, trace, Some(&watchdog)) {
+            Ok(report) => sum.add(&report),
+            Err(failure) => {
+                println!("seed {seed}: {failure}\nagain with: {replay}");
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+    }
+    watchdog.stop();
+    println!("{} seeds in {:.1} s: {sum}", sum.seeds, begin.elapsed().as_secs_f64());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The command that runs one seed again.
+fn replay(arguments: &Arguments, seed: u64) -> String {
+    let name = |value: &dyn Fn() -> Option<clap::builder::PossibleValue>| {
+        value().map_or_else(String::new, |value| value.get_name().to_owned())
+    };
+    let faults = name(&|| arguments.faults.to_possible_value());
+    let visibility = name(&|| arguments.visibility.to_possible_value());
+    let operator =
+        arguments.operator.map_or_else(String::new, |operator| format!(" --operator {operator}"));
+    format!(
+        "cargo run --release -p simulation -- --ranks {} --seed {seed} --faults {faults} \
+         --visibility {visibility}{operator} --trace",
+        arguments.ranks
+    )
+}
+
+/// What all seeds came to.
+#[derive(Default)]
+struct Sum {
+    seeds: u64,
+    longest: Duration,
+    turns: u64,
+    sleeps: u64,
+    lost: u64,
+    named: u64,
+    named_by_way: u64,
+}
+
+impl Sum {
+    fn add(&mut self, report: &Report) {
+        self.seeds += 1;
+        self.longest = self.longest.max(report.virtual_time);
+        self.turns += report.turns;
+        self.sleeps += report.sleeps;
+        self.lost += u64::from(report.lost.is_some());
+        self.named += u64::from(report.named);
+        self.named_by_way += u64::from(report.named_by_way);
+    }
+}
+
+impl std::fmt::Display for Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { longest, turns, sleeps, lost, named, named_by_way, .. } = self;
+        write!(f, "all as it should be; {turns} turns, {sleeps} sleeps, longest {longest:?}")?;
+        if *lost > 0 {
+            write!(
+                f,
+                "; a rank was lost {lost} times, {named} survivors named it, {named_by_way} by way \
+                 of others"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_to_run_a_seed_again_means_the_same() {
+        let parse = |line: &str| {
+            let words = line.split_whitespace().map(str::to_owned);
+            Arguments::try_parse_from(std::iter::once("simulation".to_owned()).chain(words))
+        };
+        let given = "--ranks 9 --seeds 3..8 --operator alltoallv --faults stall --visibility late";
+        let given = parse(given).unwrap();
+        let line = replay(&given, 5);
+        let again = parse(line.split_once(" -- ").unwrap().1).unwrap();
+        assert_eq!((again.seed, again.ranks, again.trace), (Some(5), 9, true));
+        assert_eq!(again.operator, given.operator);
+        assert_eq!(replay(&again, 5), line);
+    }
+}

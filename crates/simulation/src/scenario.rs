@@ -1,0 +1,180 @@
+//! What happens in one simulation: who calls what, how links are, what goes wrong. All of it
+//! follows from a seed and a few choices.
+
+use hccl::Operator;
+use hccl_fabric::simulated::{Delays, Dice, Visibility, mix_all};
+
+use crate::call::{Call, OPERATORS};
+
+/// What goes wrong. Each kind brings what stands before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Faults {
+    /// Nothing: signals are seen at once. Only the order in which ranks go on is drawn.
+    None,
+    /// Signals are under way for a while, some of them and some links long.
+    Delay,
+    /// Some ranks stand still for a long time.
+    Stall,
+    /// A rank leaves in the middle of everything.
+    Leave,
+    /// A rank dies at any step.
+    Death,
+}
+
+impl Faults {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::None, Self::Delay, Self::Stall, Self::Leave, Self::Death];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Delay => "delay",
+            Self::Stall => "stall",
+            Self::Leave => "leave",
+            Self::Death => "death",
+        }
+    }
+
+    /// Whether a rank is lost.
+    pub fn loses_a_rank(self) -> bool {
+        matches!(self, Self::Leave | Self::Death)
+    }
+}
+
+/// What happens to one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mishap {
+    /// It stands still for so many nanoseconds when it is let on for the n-th time.
+    Stall { rank: u32, turn: u64, ns: u64 },
+    /// It leaves instead of going on for the n-th time.
+    Leave { rank: u32, turn: u64 },
+    /// It dies in its n-th call of the fabric.
+    Die { rank: u32, call: u64 },
+}
+
+/// A simulation that can be run, as often as one likes.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What everything follows from.
+    pub seed: u64,
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// When writes to memory are visible.
+    pub visibility: Visibility,
+    /// What all ranks call, in order.
+    pub calls: Vec<Call>,
+    /// Calls that a rank may have under way at a time.
+    pub ahead: usize,
+    /// Whether ranks that are through leave while others are not.
+    pub(crate) leaves_early: bool,
+    pub(crate) streams: usize,
+    pub(crate) mishaps: Vec<Mishap>,
+}
+
+/// The longest that a rank stands still, nanoseconds of virtual time.
+pub(crate) const STALL_MAX_NS: u64 = 3_000_000_000;
+/// Calls of a scenario that is about one operator.
+const CALLS_OF_ONE: usize = 3;
+
+impl Scenario {
+    /// Draws a scenario: every operator once in any order, or one of them several times.
+    ///
+    /// # Panics
+    /// Without ranks.
+    pub fn draw(
+        seed: u64,
+        ranks: u32,
+        faults: Faults,
+        visibility: Visibility,
+        operator: Option<Operator>,
+    ) -> Self {
+        assert!(ranks > 0, "a scenario needs ranks");
+        let mut dice = Dice::new(mix_all([seed, ranks.into()]));
+        let streams = 1 + dice.below(3) as usize;
+        let mut operators = match operator {
+            Some(one) => vec![one; CALLS_OF_ONE],
+            None => OPERATORS.to_vec(),
+        };
+        dice.shuffle(&mut operators);
+        let draw = |operator| Call::draw(operator, ranks, streams, &mut dice);
+        let calls: Vec<Call> = operators.into_iter().map(draw).collect();
+        let ahead = 1 + dice.below(4) as usize;
+        let leaves_early = dice.once_in(2);
+        let mishaps = mishaps(faults, ranks, &calls, &mut dice);
+        Self { seed, ranks, faults, visibility, calls, ahead, leaves_early, streams, mishaps }
+    }
+
+    pub(crate) fn delays(&self) -> Delays {
+        match self.faults {
+            Faults::None => Delays::NONE,
+            _ => Delays::USUAL,
+        }
+    }
+
+    /// How long ranks stand still, all together.
+    pub(crate) fn stalls_ns(&self) -> u64 {
+        let stall = |mishap: &Mishap| match *mishap {
+            Mishap::Stall { ns, .. } => ns,
+            _ => 0,
+        };
+        self.mishaps.iter().map(stall).sum()
+    }
+
+    /// The rank that is lost, if the faults go so far.
+    pub fn victim(&self) -> Option<u32> {
+        self.mishaps.iter().find_map(|mishap| match *mishap {
+            Mishap::Leave { rank, .. } | Mishap::Die { rank, .. } => Some(rank),
+            Mishap::Stall { .. } => None,
+        })
+    }
+}
+
+fn mishaps(faults: Faults, ranks: u32, calls: &[Call], dice: &mut Dice) -> Vec<Mishap> {
+    let mut mishaps = Vec::new();
+    let any_rank = |dice: &mut Dice| dice.below(ranks.into()) as u32;
+    // A rank is let on that often, or more.
+    let turns = 6 * calls.len() as u64;
+    // The lost rank goes slow too, now and then.
+    if faults == Faults::Stall || faults > Faults::Stall && dice.once_in(4) {
+        for _ in 0..1 + dice.below(3) {
+            let (rank, turn) = (any_rank(dice), 1 + dice.below(turns));
+            // From far below to far above the time of a bounded sleep.
+            let ns = STALL_MAX_NS >> dice.below(16);
+            mishaps.push(Mishap::Stall { rank, turn, ns });
+        }
+    }
+    let rank = any_rank(dice);
+    match faults {
+        Faults::Leave => mishaps.push(Mishap::Leave { rank, turn: 1 + dice.below(turns) }),
+        Faults::Death => {
+            let most = calls.iter().map(|call| fabric_calls(call, ranks)).sum();
+            mishaps.push(Mishap::Die { rank, call: 1 + dice.below(most) });
+        }
+        _ => {}
+    }
+    mishaps
+}
+
+/// About so often a rank calls its fabric in a call, so that a death falls anywhere in the run.
+fn fabric_calls(call: &Call, ranks: u32) -> u64 {
+    let ranks = u64::from(ranks);
+    match call.operator {
+        // Looks at the one partner.
+        Operator::Send => 30,
+        // Looks at all messages each time that one has come; of many ranks only some have any.
+        one if one.has_extents() => {
+            if ranks > 64 {
+                200
+            } else {
+                30 + 8 * ranks + ranks * ranks
+            }
+        }
+        // Looks at all the others.
+        Operator::Barrier => 30 + 2 * ranks,
+        // And once more, and at their calls, and for the memory of two buffers.
+        _ => 40 + 5 * ranks,
+    }
+}
