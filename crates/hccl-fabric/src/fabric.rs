@@ -43,11 +43,12 @@ pub enum Fault {
 const CAUSE_BITS: u32 = 8;
 
 impl Fault {
-    /// The rank whose death made this rank fail, if it says so.
-    pub fn cause(&self) -> Option<u32> {
+    /// The rank whose end made this rank fail, if it says so, and whether its process ended.
+    pub fn cause(&self) -> Option<(u32, bool)> {
         match *self {
             Self::Failed { reason, .. } if reason >> CAUSE_BITS > 0 => {
-                Some((reason >> CAUSE_BITS) - 1)
+                let ended = reason & ((1 << CAUSE_BITS) - 1) == reason::DEAD;
+                Some(((reason >> CAUSE_BITS) - 1, ended))
             }
             _ => None,
         }
@@ -74,9 +75,14 @@ pub mod reason {
     /// It read something impossible from another rank.
     pub const BROKEN: u32 = 5;
 
-    /// It could not go on since another rank's process has ended; [`super::Fault::cause`] reads it.
-    pub fn death_of(rank: u32) -> u32 {
-        rank.saturating_add(1).min(u32::MAX >> super::CAUSE_BITS) << super::CAUSE_BITS | ABORTED
+    /// A rank that it needed left.
+    pub const LEFT: u32 = 6;
+
+    /// It could not go on since another rank's process has ended, or since that rank left;
+    /// [`super::Fault::cause`] reads it.
+    pub fn end_of(rank: u32, ended: bool) -> u32 {
+        let rank = rank.saturating_add(1).min(u32::MAX >> super::CAUSE_BITS);
+        rank << super::CAUSE_BITS | if ended { DEAD } else { LEFT }
     }
 }
 
@@ -86,6 +92,7 @@ fn reason_text(reason: u32) -> &'static str {
         reason::TIMED_OUT => "an operation ran into its time-out there",
         reason::MISMATCH => "the ranks called different operations",
         reason::ABORTED => "it was told to stop",
+        reason::LEFT => "a rank that it needed left",
         reason::BROKEN => "it read something impossible from another rank",
         _ => "for a reason that this version does not know",
     }

@@ -125,7 +125,8 @@ impl Error {
         match self {
             Self::Mismatch { .. } => reason::MISMATCH,
             // The first cause goes on to whoever waits for this rank.
-            Self::Peer { fault: Fault::Dead { rank, .. }, .. } => reason::death_of(*rank),
+            Self::Peer { fault: Fault::Dead { rank, .. }, .. } => reason::end_of(*rank, true),
+            Self::Peer { fault: Fault::Left { rank, .. }, .. } => reason::end_of(*rank, false),
             Self::Peer { .. } | Self::NoRoom { .. } => reason::ABORTED,
             Self::TimedOut { .. } => reason::TIMED_OUT,
             Self::Broken { .. } => reason::BROKEN,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hccl_fabric::Fault::{Dead, Failed};
+use hccl_fabric::Fault::{Dead, Failed, Left};
 use hccl_fabric::{Fabric, Fault, reason};
 
 use crate::error::{Context, Error, Lag};
@@ -37,13 +37,19 @@ pub(crate) fn of_late_ranks(
     match worst {
         // The rank may have finished between our look at its progress and its going.
         Some(fault) if late(fault.rank()) => {
-            let fault = match fault.cause().filter(|&cause| cause < fabric.ranks()) {
-                Some(rank) => Dead { rank, pid: fabric.process(rank) },
-                None => fault.clone(),
-            };
-            Err(Error::Peer { context: context(), fault })
+            Err(Error::Peer { context: context(), fault: first_cause(fabric, fault.clone()) })
         }
         _ => Ok(()),
+    }
+}
+
+/// The end of the rank with which a chain of failures began, or the failure itself.
+pub(crate) fn first_cause(fabric: &dyn Fabric, fault: Fault) -> Fault {
+    match fault.cause() {
+        Some((rank, _)) if rank >= fabric.ranks() => fault,
+        Some((rank, true)) => Dead { rank, pid: fabric.process(rank) },
+        Some((rank, false)) => Left { rank, pid: fabric.process(rank) },
+        None => fault,
     }
 }
 

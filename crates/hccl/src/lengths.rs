@@ -156,7 +156,25 @@ impl Lengths {
                 Extents::Rows(rows.clone())
             }
             Self::Rows(rows) => Extents::Rows(packed(rows)),
-            Self::Matrix(rows) => Extents::matrix(rows),
+            // Of all pairs only those with this rank: a plan looks at no others.
+            Self::Matrix(rows) => {
+                let own = rank as usize;
+                let mut target = 0;
+                let incoming = (0u32..).zip(rows).map(|(from, row)| {
+                    let source = row[..own].iter().sum();
+                    let transfer = Transfer { from, source, to: rank, target, len: row[own] };
+                    target += row[own];
+                    transfer
+                });
+                let mut source = 0;
+                let outgoing = (0u32..).zip(&rows[own]).map(|(to, &len)| {
+                    let transfer = Transfer { from: rank, source, to, target: 0, len };
+                    source += len;
+                    transfer
+                });
+                let outgoing = outgoing.filter(|transfer| transfer.to != rank);
+                Extents::transfers(ranks, incoming.chain(outgoing))
+            }
             // Each rank says where it has what it sends; a plan counts from there.
             Self::Pairs { sends, receives } => {
                 let targets = if room.1 { packed(receives) } else { receives.clone() };
@@ -211,7 +229,7 @@ impl Lengths {
     }
 }
 
-/// FNV-1a, which every build of every version computes alike.
+/// FNV-1a and its like by words, which every build of every version computes alike.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digest(pub(crate) u64);
 
@@ -228,8 +246,10 @@ impl Digest {
         }
     }
 
+    /// A word at a time, for long lists.
     pub(crate) fn add(&mut self, number: u64) {
-        self.bytes(&number.to_le_bytes());
+        let mixed = (self.0 ^ number).wrapping_mul(0x0100_0000_01b3);
+        self.0 = mixed ^ mixed >> 29;
     }
 }
 

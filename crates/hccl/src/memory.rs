@@ -60,7 +60,7 @@ impl Memory {
     }
 
     /// The part of it from a byte on, of so many bytes; what lies beyond its end is left out.
-    pub(crate) fn part(&self, start: u64, len: u64) -> Self {
+    pub fn part(&self, start: u64, len: u64) -> Self {
         let start = start.min(self.len());
         let len = len.min(self.len() - start);
         match *self {

@@ -404,6 +404,7 @@ impl Transfers {
             if served {
                 continue;
             }
+            let fault = crate::faults::first_cause(fabric, fault);
             return Err(Error::Peer { context: self.context(item), fault });
         }
         Ok(())

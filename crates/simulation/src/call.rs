@@ -3,9 +3,11 @@
 use hccl::{DataType, Operator, ReduceOp};
 use hccl_fabric::simulated::Dice;
 
-/// The operators that scenarios go through. Those whose lengths differ by rank are sets of messages
-/// between pairs of ranks, as the C library makes them.
-pub const OPERATORS: [Operator; 14] = [
+use crate::uneven::Uneven;
+
+/// The operators that scenarios go through. Sends and batches are sets of messages between pairs of
+/// ranks; all others are plans.
+pub const OPERATORS: [Operator; 15] = [
     Operator::Broadcast,
     Operator::AllReduce,
     Operator::Reduce,
@@ -20,6 +22,7 @@ pub const OPERATORS: [Operator; 14] = [
     Operator::AlltoAllV,
     Operator::AlltoAllVC,
     Operator::AllGatherV,
+    Operator::ReduceScatterV,
 ];
 
 /// Types that can be reduced.
@@ -117,6 +120,8 @@ pub struct Call {
     pub stream: usize,
     /// Messages, where the operator is made of them.
     pub(crate) letters: Letters,
+    /// Lengths, where ranks differ in them.
+    pub(crate) uneven: Option<Uneven>,
     /// What its values follow from.
     pub seed: u64,
 }
@@ -132,11 +137,10 @@ impl Call {
             (DataType::ALL[pick(dice, DataType::ALL.len())], None)
         };
         let root = if operator.is_rooted() { dice.below(ranks.into()) as u32 } else { 0 };
-        let letters = if operator.has_extents() {
-            letters(operator, ranks, dice)
-        } else {
-            Letters::default()
-        };
+        let letters =
+            if is_messages(operator) { letters(operator, ranks, dice) } else { Letters::default() };
+        let is_uneven = operator.has_extents() && !is_messages(operator);
+        let uneven = is_uneven.then(|| Uneven::draw(operator, ranks, ranks > FEW_RANKS, dice));
         let mut call = Self {
             operator,
             data_type,
@@ -146,13 +150,14 @@ impl Call {
             in_place: operator.works_in_place() && dice.once_in(3),
             stream: pick(dice, streams),
             letters,
+            uneven,
             seed: dice.roll(),
         };
         if operator == Operator::Broadcast {
             // One buffer, as the interface has it.
             call.in_place = true;
         }
-        if !call.is_messages() {
+        if !operator.has_extents() {
             call.count = call.draw_count(ranks, dice);
         }
         call
@@ -160,7 +165,7 @@ impl Call {
 
     /// Whether it is made of messages.
     pub(crate) fn is_messages(&self) -> bool {
-        self.operator.has_extents()
+        is_messages(self.operator)
     }
 
     /// Elements of a rank's input and output.
@@ -169,6 +174,9 @@ impl Call {
             let sent = self.letters.from(rank).map(|letter| letter.source + letter.count);
             let got = self.letters.to(rank).map(|letter| letter.target + letter.count);
             return (sent.max().unwrap_or(0), got.max().unwrap_or(0));
+        }
+        if let Some(uneven) = &self.uneven {
+            return uneven.lens(rank);
         }
         let is_root = rank == self.root;
         (
@@ -199,9 +207,12 @@ impl Call {
     }
 }
 
+fn is_messages(operator: Operator) -> bool {
+    matches!(operator, Operator::Send | Operator::BatchSendRecv)
+}
+
 /// Who sends what to whom.
 fn letters(operator: Operator, ranks: u32, dice: &mut Dice) -> Letters {
-    let many = ranks > FEW_RANKS;
     // (from, to, elements); order matters between the same two ranks.
     let mut ways: Vec<(u32, u32, u64)> = Vec::new();
     match operator {
@@ -220,37 +231,13 @@ fn letters(operator: Operator, ranks: u32, dice: &mut Dice) -> Letters {
                 }
             }
         }
-        // All pairs, also with nothing; of many ranks a few.
-        Operator::AlltoAllV | Operator::AlltoAllVC => {
-            for from in 0..ranks {
-                for to in (0..ranks).filter(|_| !many) {
-                    ways.push((from, to, dice.below(8).saturating_sub(2)));
-                }
-                for _ in 0..if many { 4 } else { 0 } {
-                    ways.push((from, dice.below(ranks.into()) as u32, dice.below(40)));
-                }
-            }
-        }
-        // The same from a rank to all; of many ranks a few have anything.
-        Operator::AllGatherV => {
-            let speakers = if many { 3 } else { ranks };
-            for _ in 0..speakers {
-                let from =
-                    if many { dice.below(ranks.into()) as u32 } else { ways.len() as u32 / ranks };
-                let count = dice.below(12);
-                ways.extend((0..ranks).map(|to| (from, to, count)));
-            }
-        }
         _ => {}
     }
     let (mut sources, mut targets) = (vec![0; ranks as usize], vec![0; ranks as usize]);
     let letter = |(from, to, count): (u32, u32, u64)| {
         let source = sources[from as usize];
         let target = targets[to as usize] + dice.below(3);
-        // A rank that tells all the same has one buffer for it.
-        if operator != Operator::AllGatherV {
-            sources[from as usize] += count + dice.below(3);
-        }
+        sources[from as usize] += count + dice.below(3);
         targets[to as usize] = target + count;
         Letter { from, source, to, target, count }
     };
@@ -265,7 +252,7 @@ mod tests {
     fn letters_of_one_output_do_not_overlap() {
         let mut dice = Dice::new(3);
         for ranks in [1, 2, 7, 100] {
-            for operator in OPERATORS.into_iter().filter(|one| one.has_extents()) {
+            for operator in OPERATORS.into_iter().filter(|one| is_messages(*one)) {
                 let call = Call::draw(operator, ranks, 2, &mut dice);
                 for rank in 0..ranks {
                     let mut runs: Vec<_> = call

@@ -15,6 +15,8 @@ const GAP_MAX: u64 = 9;
 pub(crate) struct Buffers {
     pub(crate) input: Piece,
     pub(crate) output: Piece,
+    /// Whether the rank calls with memory of its own instead, of the same lengths.
+    pub(crate) private: bool,
 }
 
 /// Buffers of all calls of one rank.
@@ -43,10 +45,13 @@ impl Layout {
                 in_place(call, rank, (input * size, output * size), |len| take(len, unit))
             } else {
                 let (input, output) = (take(input * size, unit), take(output * size, unit));
-                Buffers { input, output }
+                Buffers { input, output, private: false }
             }
         });
-        let calls = calls.collect();
+        let mut calls: Vec<Buffers> = calls.collect();
+        for buffers in &mut calls {
+            buffers.private = scenario.private && dice.once_in(3);
+        }
         Self { calls, bytes: end + GAP_MAX }
     }
 }
@@ -59,12 +64,14 @@ fn in_place(
     take: impl FnOnce(u64) -> Piece,
 ) -> Buffers {
     let whole = take(input.max(output));
+    let private = false;
     let own = |len: u64| Piece { offset: whole.offset + u64::from(rank) * len, len };
     match call.operator {
-        Operator::AllGather => Buffers { input: own(input), output: whole },
-        Operator::ReduceScatter => Buffers { input: whole, output: own(output) },
+        Operator::AllGather => Buffers { input: own(input), output: whole, private },
+        Operator::ReduceScatter => Buffers { input: whole, output: own(output), private },
         _ => {
-            Buffers { input: Piece { len: input, ..whole }, output: Piece { len: output, ..whole } }
+            let (input, output) = (Piece { len: input, ..whole }, Piece { len: output, ..whole });
+            Buffers { input, output, private }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! whatever the ranks end up with with a plain oracle. The same scenario runs the same way every
 //! time. Knows nothing of how the engine works: it starts operations and polls them.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod agenda;
 mod call;
@@ -13,8 +13,11 @@ mod failure;
 mod layout;
 mod oracle;
 mod player;
+mod private;
+mod room;
 mod scenario;
 mod simulation;
+mod uneven;
 mod values;
 mod watchdog;
 

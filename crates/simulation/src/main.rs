@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
-use hccl::Operator;
+use hccl::{Algorithm, Operator};
 use hccl_fabric::simulated::{Trace, Visibility};
 use simulation::{Faults, OPERATORS, Report, Scenario, Watchdog, plain, run};
 
@@ -33,6 +33,9 @@ struct Arguments {
     /// Calls of this operator alone; without it, each seed calls every operator.
     #[arg(long, value_parser = operator)]
     operator: Option<Operator>,
+    /// The algorithm, as `hccl plan` takes it; without it, the seed chooses.
+    #[arg(long)]
+    algorithm: Option<Algorithm>,
     /// What goes wrong.
     #[arg(long, value_enum, default_value = "delay")]
     faults: FaultsArgument,
@@ -117,8 +120,14 @@ fn main() -> Result<ExitCode> {
         let replay = replay(&arguments, seed);
         watchdog.say(|| replay.clone());
         let faults = arguments.faults.into();
-        let scenario =
-            Scenario::draw(seed, arguments.ranks, faults, visibility, arguments.operator);
+        let scenario = Scenario::draw(
+            seed,
+            arguments.ranks,
+            faults,
+            visibility,
+            arguments.operator,
+            arguments.algorithm.clone(),
+        );
         let trace = arguments.trace.then(|| -> Trace { Box::new(|record| println!("{record}")) });
         match run(&scenario, &plain, trace, Some(&watchdog)) {
             Ok(report) => sum.add(&report),
@@ -142,9 +151,11 @@ fn replay(arguments: &Arguments, seed: u64) -> String {
     let visibility = name(&|| arguments.visibility.to_possible_value());
     let operator =
         arguments.operator.map_or_else(String::new, |operator| format!(" --operator {operator}"));
+    let algorithm = arguments.algorithm.as_ref();
+    let algorithm = algorithm.map_or_else(String::new, |it| format!(" --algorithm {it}"));
     format!(
         "cargo run --release -p simulation -- --ranks {} --seed {seed} --faults {faults} \
-         --visibility {visibility}{operator} --trace",
+         --visibility {visibility}{operator}{algorithm} --trace",
         arguments.ranks
     )
 }
@@ -198,12 +209,12 @@ mod tests {
             let words = line.split_whitespace().map(str::to_owned);
             Arguments::try_parse_from(std::iter::once("simulation".to_owned()).chain(words))
         };
-        let given = "--ranks 9 --seeds 3..8 --operator alltoallv --faults stall --visibility late";
+        let given = "--ranks 9 --seeds 3..8 --operator alltoallv --algorithm mesh:one-shot --faults stall --visibility late";
         let given = parse(given).unwrap();
         let line = replay(&given, 5);
         let again = parse(line.split_once(" -- ").unwrap().1).unwrap();
         assert_eq!((again.seed, again.ranks, again.trace), (Some(5), 9, true));
-        assert_eq!(again.operator, given.operator);
+        assert_eq!((again.operator, &again.algorithm), (given.operator, &given.algorithm));
         assert_eq!(replay(&again, 5), line);
     }
 }

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use hccl::Operator;
 
 use crate::call::Call;
+use crate::uneven::Uneven;
 use crate::values::Values;
 
 /// The oracle of one call.
@@ -23,11 +24,24 @@ impl<'a> Oracle<'a> {
         Self { call, values, ranks, common: OnceCell::new() }
     }
 
-    /// A rank's input.
-    pub(crate) fn input(&self, rank: u32) -> Vec<u8> {
+    /// Writes a rank's input; what lies between runs of it stays.
+    pub(crate) fn fill(&self, rank: u32, input: &mut [u8]) {
         let mut bytes = Vec::new();
-        self.values.append(rank, 0, self.call.lens(self.ranks, rank).0, &mut bytes);
-        bytes
+        match &self.call.uneven {
+            Some(uneven) => {
+                let size = self.call.data_type.size();
+                for run in uneven.input_runs(rank) {
+                    bytes.clear();
+                    self.values.append(rank, run.index, run.len, &mut bytes);
+                    let first = run.at as usize * size;
+                    input[first..first + bytes.len()].copy_from_slice(&bytes);
+                }
+            }
+            None => {
+                self.values.append(rank, 0, self.call.lens(self.ranks, rank).0, &mut bytes);
+                input.copy_from_slice(&bytes);
+            }
+        }
     }
 
     /// Writes into `output` what the call must have written there on a rank.
@@ -56,6 +70,20 @@ impl<'a> Oracle<'a> {
                     .for_each(|from| self.values.append(from, first, call.count, &mut block));
                 output.copy_from_slice(&block);
             }
+            _ if call.uneven.is_some() => {
+                for run in call.uneven.iter().flat_map(|uneven| uneven.output_runs(rank)) {
+                    block.clear();
+                    match run.from {
+                        Some(from) => self.values.append(from, run.index, run.len, &mut block),
+                        None => {
+                            let (first, len) = (run.index as usize * size, run.len as usize * size);
+                            block.extend_from_slice(&self.common()[first..first + len]);
+                        }
+                    }
+                    let first = run.at as usize * size;
+                    output[first..first + block.len()].copy_from_slice(&block);
+                }
+            }
             _ => {
                 for letter in call.letters.to(rank) {
                     block.clear();
@@ -77,6 +105,10 @@ impl<'a> Oracle<'a> {
             match (call.operator, call.reduce_op) {
                 (Operator::ReduceScatter, Some(op)) => {
                     bytes = self.values.reduced(op, call.count * u64::from(self.ranks));
+                }
+                (Operator::ReduceScatterV, Some(op)) => {
+                    let row = call.uneven.as_ref().map_or(0, Uneven::row);
+                    bytes = self.values.reduced(op, row);
                 }
                 (_, Some(op)) => bytes = self.values.reduced(op, call.count),
                 (Operator::Broadcast, _) => gather(call.root..call.root + 1),

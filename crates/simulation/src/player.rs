@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use hccl::{
-    Communicator, Direction, Error, Operation, Piece, Polled, Request, Transfer, Transfers,
+    Communicator, Direction, Error, Memory, Operation, Piece, Polled, Request, Transfer, Transfers,
 };
 use hccl_fabric::simulated::{Dice, Network, mix, mix_all};
 
@@ -15,11 +15,12 @@ use crate::call::Call;
 use crate::failure::Failure;
 use crate::layout::Layout;
 use crate::oracle::Oracle;
+use crate::private::Private;
 use crate::scenario::Scenario;
 
 /// A call under way.
 enum Task {
-    Operation(Operation),
+    Operation(Box<Operation>),
     Transfers(Transfers),
 }
 
@@ -54,7 +55,7 @@ pub(crate) struct Player<'a> {
     communicator: Option<Communicator>,
     layout: Layout,
     /// Calls under way, by stream; the first of each stream is polled.
-    streams: Vec<VecDeque<(usize, Task)>>,
+    streams: Vec<VecDeque<(usize, Task, Option<Private>)>>,
     started: usize,
     under_way: usize,
     /// What the rank's memory must hold, except for outputs of calls under way.
@@ -106,7 +107,7 @@ impl<'a> Player<'a> {
             if !matches!(self.fate, Fate::Playing) || network.died_ns(self.rank).is_some() {
                 break;
             }
-            let Some((call, task)) = self.streams[stream].front_mut() else { continue };
+            let Some((call, task, _)) = self.streams[stream].front_mut() else { continue };
             let polled = match task {
                 Task::Operation(operation) => operation.poll(arm),
                 Task::Transfers(transfers) => transfers.poll(arm),
@@ -116,11 +117,11 @@ impl<'a> Player<'a> {
                 Polled::Pending { .. } => {}
                 Polled::Progress => got_on = true,
                 Polled::Done => {
-                    self.streams[stream].pop_front();
+                    let private = self.streams[stream].pop_front().and_then(|(_, _, it)| it);
                     self.under_way -= 1;
                     got_on = true;
                     if network.died_ns(self.rank).is_none() {
-                        self.judge(call, &oracles[call], network)?;
+                        self.judge(call, &oracles[call], network, private)?;
                     }
                 }
                 Polled::Failed(error) => self.fate = Fate::Failed(error),
@@ -162,7 +163,7 @@ impl<'a> Player<'a> {
             Fate::Playing => {
                 let first = self.streams.iter().filter_map(|stream| stream.front());
                 let first =
-                    first.map(|(call, _)| format!("call {call} ({})", calls[*call].operator));
+                    first.map(|(call, _, _)| format!("call {call} ({})", calls[*call].operator));
                 let first = first.collect::<Vec<_>>().join(", ");
                 format!("started {} of {}, waits in {first}", self.started, calls.len())
             }
@@ -207,14 +208,21 @@ impl<'a> Player<'a> {
             let index = self.started;
             let call = &scenario.calls[index];
             let buffers = self.layout.calls[index];
-            let input = oracles[index].input(self.rank);
             let place = buffers.input.offset as usize;
-            self.mirror[place..place + input.len()].copy_from_slice(&input);
-            network.write(self.rank, buffers.input.offset, &input);
-            let task = start(communicator, call, buffers.input, buffers.output);
+            let input = &mut self.mirror[place..place + buffers.input.len as usize];
+            oracles[index].fill(self.rank, input);
+            network.write(self.rank, buffers.input.offset, input);
+            let mut private =
+                buffers.private.then(|| Private::new(buffers.input, buffers.output, &self.mirror));
+            let mut memory = |piece| match &mut private {
+                Some(private) => private.memory(piece),
+                None => Memory::Shared(piece),
+            };
+            let (input, output) = (memory(buffers.input), memory(buffers.output));
+            let task = start(communicator, call, input, output);
             match task {
                 Ok(Some(task)) => {
-                    self.streams[call.stream].push_back((index, task));
+                    self.streams[call.stream].push_back((index, task, private));
                     self.under_way += 1;
                 }
                 Ok(None) => {}
@@ -234,6 +242,7 @@ impl<'a> Player<'a> {
         index: usize,
         oracle: &Oracle<'_>,
         network: &Network,
+        private: Option<Private>,
     ) -> Result<(), Failure> {
         let call = &self.scenario.calls[index];
         let buffers = self.layout.calls[index];
@@ -241,7 +250,12 @@ impl<'a> Player<'a> {
         let output = range(buffers.output);
         oracle.apply(self.rank, &mut self.mirror[output.clone()]);
         let mut found = vec![0; output.len()];
-        network.read(self.rank, buffers.output.offset, &mut found);
+        match private {
+            Some(mut private) => found = private.read(buffers.output),
+            None => {
+                network.read(self.rank, buffers.output.offset, &mut found);
+            }
+        }
         let expected = &self.mirror[output];
         if let Some(at) = first_difference(&found, expected) {
             return Err(Failure::Wrong {
@@ -268,8 +282,8 @@ impl<'a> Player<'a> {
 fn start(
     communicator: &Communicator,
     call: &Call,
-    input: Piece,
-    output: Piece,
+    input: Memory,
+    output: Memory,
 ) -> Result<Option<Task>, Error> {
     if !call.is_messages() {
         let request = Request {
@@ -278,16 +292,19 @@ fn start(
             reduce_op: call.reduce_op,
             root: call.root,
             count: call.count,
+            lengths: call.uneven.as_ref().map(|uneven| uneven.lengths(communicator.rank())),
             input,
             output,
         };
-        return communicator.start(request).map(|operation| Some(Task::Operation(operation)));
+        return communicator
+            .start(request)
+            .map(|operation| Some(Task::Operation(Box::new(operation))));
     }
     let (rank, data_type) = (communicator.rank(), call.data_type);
     let size = data_type.size() as u64;
-    let transfer = |direction, peer, count, whole: Piece, first: u64| {
-        let piece = Piece { offset: whole.offset + first * size, len: count * size };
-        Transfer { direction, peer, data_type, count, piece }
+    let transfer = |direction, peer, count, whole: Memory, first: u64| {
+        let memory = whole.part(first * size, count * size);
+        Transfer { direction, peer, data_type, count, memory }
     };
     let sent = call
         .letters

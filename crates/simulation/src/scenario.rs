@@ -1,10 +1,11 @@
 //! What happens in one simulation: who calls what, how links are, what goes wrong. All of it
 //! follows from a seed and a few choices.
 
-use hccl::Operator;
+use hccl::{Algorithm, Flat, Mesh, Operator};
 use hccl_fabric::simulated::{Delays, Dice, Visibility, mix_all};
 
 use crate::call::{Call, OPERATORS};
+use crate::room::ROOM_BYTES;
 
 /// What goes wrong. Each kind brings what stands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +71,12 @@ pub struct Scenario {
     pub ahead: usize,
     /// Whether ranks that are through leave while others are not.
     pub(crate) leaves_early: bool,
+    /// The algorithm that the ranks ask for.
+    pub algorithm: Option<Algorithm>,
+    /// Bytes of room before a call goes in rounds.
+    pub(crate) buffer_bytes: u64,
+    /// Whether ranks bring memory of their own now and then.
+    pub(crate) private: bool,
     pub(crate) streams: usize,
     pub(crate) mishaps: Vec<Mishap>,
 }
@@ -90,6 +97,7 @@ impl Scenario {
         faults: Faults,
         visibility: Visibility,
         operator: Option<Operator>,
+        algorithm: Option<Algorithm>,
     ) -> Self {
         assert!(ranks > 0, "a scenario needs ranks");
         let mut dice = Dice::new(mix_all([seed, ranks.into()]));
@@ -104,7 +112,25 @@ impl Scenario {
         let ahead = 1 + dice.below(4) as usize;
         let leaves_early = dice.once_in(2);
         let mishaps = mishaps(faults, ranks, &calls, &mut dice);
-        Self { seed, ranks, faults, visibility, calls, ahead, leaves_early, streams, mishaps }
+        // Half of the seeds leave the choice to the engine.
+        let drawn = if dice.once_in(2) { None } else { Some(draw_algorithm(ranks, &mut dice)) };
+        let algorithm = algorithm.or(drawn);
+        let buffer_bytes = ROOM_BYTES >> dice.below(6);
+        let private = dice.once_in(2);
+        Self {
+            seed,
+            ranks,
+            faults,
+            visibility,
+            calls,
+            ahead,
+            leaves_early,
+            algorithm,
+            buffer_bytes,
+            private,
+            streams,
+            mishaps,
+        }
     }
 
     pub(crate) fn delays(&self) -> Delays {
@@ -129,6 +155,35 @@ impl Scenario {
             Mishap::Leave { rank, .. } | Mishap::Die { rank, .. } => Some(rank),
             Mishap::Stall { .. } => None,
         })
+    }
+}
+
+/// Any algorithm that some operator has on so many ranks.
+fn draw_algorithm(ranks: u32, dice: &mut Dice) -> Algorithm {
+    const FLATS: [Flat; 5] = [Flat::Mesh, Flat::Ring, Flat::DoubleRing, Flat::Nhr, Flat::Nb];
+    let flat = |dice: &mut Dice| FLATS[dice.below(FLATS.len() as u64) as usize];
+    // A number that divides that of the ranks.
+    let divisors: Vec<u32> = (1..=ranks).filter(|size| ranks.is_multiple_of(*size)).collect();
+    let group = divisors[dice.below(divisors.len() as u64) as usize];
+    match dice.below(13) {
+        0 => Algorithm::Mesh(Mesh::Direct),
+        1 => Algorithm::Mesh(Mesh::OneShot),
+        2 => Algorithm::Mesh(Mesh::TwoShot),
+        3 => Algorithm::Mesh(Mesh::Chunked(1 + dice.below(5) as u32)),
+        4 => Algorithm::Ring,
+        5 => Algorithm::DoubleRing,
+        6 => Algorithm::Rhd,
+        7 => Algorithm::Nhr,
+        8 => Algorithm::Nb,
+        9 => Algorithm::Pairwise,
+        10 => Algorithm::Star,
+        // Two groups, so that operators on rows stay short.
+        11 if ranks > 1 => {
+            let first = 1 + dice.below(u64::from(ranks) - 1) as u32;
+            let (inside, between) = (flat(dice), flat(dice));
+            Algorithm::Ahc { groups: vec![first, ranks - first], inside, between }
+        }
+        _ => Algorithm::Hierarchy(vec![(group, flat(dice)), (ranks / group, flat(dice))]),
     }
 }
 

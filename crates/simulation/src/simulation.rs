@@ -1,8 +1,9 @@
 //! The driver: lets ranks go on in a drawn order under virtual time, until all have ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use hccl::{Communicator, Error, Options};
+use hccl::{Communicator, Error, Forced, Options};
 use hccl_fabric::simulated::{Dice, Network, Settings, SimulatedFabric, Trace, Wake, mix_all};
 use hccl_fabric::{Fabric, Fault};
 
@@ -11,6 +12,7 @@ use crate::failure::{Failure, Report, Standing};
 use crate::layout::Layout;
 use crate::oracle::Oracle;
 use crate::player::{Fate, Player, Turn};
+use crate::room::{ALIGN, Room};
 use crate::scenario::{Faults, Mishap, STALL_MAX_NS, Scenario};
 use crate::watchdog::Watchdog;
 
@@ -41,16 +43,25 @@ pub fn run(
 ) -> Result<Report, Failure> {
     let layouts: Vec<Layout> =
         (0..scenario.ranks).map(|rank| Layout::new(scenario, rank)).collect();
+    let buffers = layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0);
+    let room_at = buffers.next_multiple_of(ALIGN);
     let settings = Settings {
         seed: scenario.seed,
         ranks: scenario.ranks,
-        memory_bytes: layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0) as usize,
+        memory_bytes: (room_at + Room::bytes(scenario)) as usize,
         delays: scenario.delays(),
         visibility: scenario.visibility,
     };
     let (network, fabrics) = Network::new(&settings, trace);
     let players = fabrics.into_iter().zip(layouts).zip(0..).map(|((fabric, layout), rank)| {
-        let options = Options { name: "simulated".into(), timeout: Some(TIMEOUT) };
+        let options = Options {
+            name: "simulated".into(),
+            timeout: Some(TIMEOUT),
+            workspace: Some(Arc::new(Room::new(room_at, scenario))),
+            buffer_bytes: scenario.buffer_bytes,
+            forced: scenario.algorithm.clone().map(Forced::Algorithm),
+            ..Options::default()
+        };
         let communicator = Communicator::new(wrap(fabric), options);
         Player::new(scenario, layout, rank, communicator, &network)
     });

@@ -193,7 +193,7 @@ fn first_failure(plant: Plant, faults: Faults, visibility: Visibility) -> Option
     let wrap =
         |inner| -> Box<dyn Fabric> { Box::new(Planted { inner, plant, calls: AtomicU64::new(0) }) };
     (0..40).find_map(|seed| {
-        let scenario = Scenario::draw(seed, 6, faults, visibility, None);
+        let scenario = Scenario::draw(seed, 6, faults, visibility, None, None);
         run(&scenario, &wrap, None, None).err()
     })
 }

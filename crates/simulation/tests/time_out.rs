@@ -20,7 +20,7 @@ fn a_rank_that_does_not_come_is_named_after_the_time_out() {
     };
     let (network, fabrics) = Network::new(&settings, None);
     let communicators = fabrics.into_iter().map(|fabric| {
-        let options = Options { name: "late".into(), timeout: Some(TIMEOUT) };
+        let options = Options { name: "late".into(), timeout: Some(TIMEOUT), ..Options::default() };
         Communicator::new(Box::new(fabric), options)
     });
     let communicators: Vec<Communicator> = communicators.collect();
@@ -30,12 +30,13 @@ fn a_rank_that_does_not_come_is_named_after_the_time_out() {
         reduce_op: Some(ReduceOp::Sum),
         root: 0,
         count: 8,
-        input: Piece { offset: 0, len: 32 },
-        output: Piece { offset: 64, len: 32 },
+        lengths: None,
+        input: Piece { offset: 0, len: 32 }.into(),
+        output: Piece { offset: 64, len: 32 }.into(),
     };
     // All but rank 2 call.
     let callers = [0, 1, 3];
-    let mut operations = callers.map(|rank| communicators[rank].start(request).unwrap());
+    let mut operations = callers.map(|rank| communicators[rank].start(request.clone()).unwrap());
     let mut let_pass = |to_ns: u64| {
         (0..RANKS).for_each(|rank| network.advance(rank, to_ns));
         operations.each_mut().map(|operation| operation.poll(true))

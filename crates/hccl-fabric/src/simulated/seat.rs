@@ -7,7 +7,7 @@ use crate::board::{Call, SIGNATURE_BYTES, Span, State};
 use hccl_os::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Words of a call: its number, its signature, offset and length of three buffers.
-const CALL_WORDS: usize = 1 + SIGNATURE_BYTES / 8 + 6;
+const CALL_WORDS: usize = 1 + SIGNATURE_BYTES / 8 + 8;
 
 /// A time that never comes, and a call that is never reached.
 const NEVER: u64 = u64::MAX;
@@ -145,6 +145,9 @@ impl Seat {
             words[0].store(span.offset, Relaxed);
             words[1].store(span.len, Relaxed);
         }
+        for (to, word) in spans[6..].iter().zip(call.words) {
+            to.store(word, Relaxed);
+        }
     }
 
     /// The call of a number, unless it was never made or is overwritten.
@@ -160,7 +163,8 @@ impl Seat {
         }
         let load = |at: usize| spans[at].load(Relaxed);
         let span = |at: usize| Span { offset: load(at), len: load(at + 1) };
-        Some(Call { signature, input: span(0), output: span(2), scratch: span(4) })
+        let words = [load(6), load(7)];
+        Some(Call { signature, input: span(0), output: span(2), scratch: span(4), words })
     }
 }
 
@@ -182,6 +186,7 @@ mod tests {
             input: span(byte),
             output: span(byte + 1),
             scratch: span(byte + 2),
+            words: [u64::from(byte) + 1, u64::from(byte) + 2],
         };
         for sequence in 1..=3 {
             seat.set_call(sequence, &call(sequence as u8));

@@ -38,6 +38,7 @@ pub(crate) fn call(number: u64) -> Call {
         input: span(1),
         output: span(2),
         scratch: span(3),
+        words: [3 * number, 4 * number],
     }
 }
 
