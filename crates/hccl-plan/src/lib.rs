@@ -26,11 +26,13 @@
 //! | `generate` | algorithms: [`Algorithm`] names them, a file each |
 //! | [`check`] | the proof |
 //! | [`simulate`] | the price on a network |
+//! | `clusters` | networks ready-made |
 
 #![forbid(unsafe_code)]
 
 mod algorithm_text;
 pub mod check;
+mod clusters;
 mod extents;
 mod generate;
 mod link_text;
@@ -40,6 +42,7 @@ pub mod simulate;
 mod topology;
 
 pub use algorithm_text::{UnknownAlgorithm, UnknownFlat};
+pub use clusters::{CLUSTERS, Cluster, UnknownCluster};
 pub use extents::{Extent, Extents, Transfer};
 pub use generate::{Algorithm, Flat, Mesh, Task, Unsupported, Volume, expand, mesh, volume};
 pub use link_text::UnknownLink;
