@@ -20,7 +20,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Args),
-    Simulate(simulate::Args),
+    Simulate(Box<simulate::Args>),
 }
 
 fn main() -> ExitCode {

@@ -10,13 +10,13 @@
 //! - **CloudMatrix384**, 48 nodes of eight 910C. 392 GB/s a card in one direction over the UB
 //!   switches; between nodes less than 3 % lower and less than 1 us later; 400 Gb/s RoCE a card
 //!   between superpods; 3.2 TB/s of memory bandwidth [3].
-//! - A step over **RoCE** takes the 60 us by which HCCL's own choice among algorithms on A2 prices a
-//!   step between servers.
+//! - A step over **RoCE** takes the 60 us by which HCCL's own choice among algorithms on A2 prices
+//!   a step between servers.
 //!
-//! Assumptions, for want of public figures: a step over HCCS or UB within a node takes 5 us; the
-//! memory of a 910B, a die of the generation before, has half the bandwidth of a 910C's; a card
-//! combines and copies at the speed of its memory, with two reads and a write, or a read and a
-//! write, for each byte.
+//! Assumptions, for want of public figures: a step over HCCS or UB within a node takes 5 us; a 910B
+//! has half the memory bandwidth of a 910C, which is two dies of its kind; a card combines and
+//! copies at the speed of its memory, with two reads and a write, or a read and a write, for each
+//! byte.
 //!
 //! [1] popomen.github.io, 2023-10-16, on what is better in the 910B; also arthurchiao.art, "GPU
 //! advanced notes 2", which compares it with the 400 GB/s of the A800, both directions too.

@@ -37,6 +37,11 @@ impl Tier {
             Self::Cluster => "cluster",
         }
     }
+
+    /// The name of a tier, counted from the innermost, also of those that have none.
+    pub fn name_of(tier: usize) -> String {
+        Self::ALL.get(tier).map_or_else(|| format!("tier{tier}"), |tier| tier.name().to_owned())
+    }
 }
 
 /// Who shares the bandwidth of the links of a tier.

@@ -230,6 +230,9 @@ fn sizes_are_those_of_the_operator() {
     assert_eq!(count(Operator::AllGather, 4096), 128);
     assert_eq!(count(Operator::AlltoAll, 4097), 129);
     assert_eq!(count(Operator::Broadcast, 1), 1);
+    let total = |operator, bytes| Size::new(operator, 8, bytes, 4).total_bytes(operator, 8);
+    assert_eq!(total(Operator::AllReduce, 4097), 4100);
+    assert_eq!(total(Operator::AlltoAll, 4097), 129 * 4 * 8);
     assert_eq!(Size::new(Operator::AllReduce, 8, 64, 2).granule, 64);
     assert_eq!(Size::new(Operator::AllReduce, 8, 64, 0).element_bytes, 1);
 }

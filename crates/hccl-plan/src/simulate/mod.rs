@@ -254,15 +254,25 @@ impl Size {
     /// The size at which the operator works on so many bytes in all: the buffer of a rank, and
     /// where it has a block for each rank, all of them. Bytes are rounded up to whole elements.
     pub fn new(operator: Operator, ranks: u32, bytes: u64, element_bytes: u32) -> Self {
-        let blocks = match operator {
-            Operator::AllReduce | Operator::Reduce | Operator::Broadcast => 1,
-            _ => u64::from(ranks.max(1)),
-        };
         let element = u64::from(element_bytes.max(1));
         Self {
-            count: bytes.div_ceil(element).div_ceil(blocks),
+            count: bytes.div_ceil(element).div_ceil(blocks(operator, ranks)),
             element_bytes: element_bytes.max(1),
             granule: (GRANULE_BYTES / element).max(1),
         }
+    }
+
+    /// On how many bytes in all the operator works: what was asked for, rounded up.
+    pub fn total_bytes(self, operator: Operator, ranks: u32) -> u64 {
+        let elements = self.count.saturating_mul(blocks(operator, ranks));
+        elements.saturating_mul(u64::from(self.element_bytes))
+    }
+}
+
+/// Blocks of the larger buffer of an operator.
+fn blocks(operator: Operator, ranks: u32) -> u64 {
+    match operator {
+        Operator::AllReduce | Operator::Reduce | Operator::Broadcast => 1,
+        _ => u64::from(ranks.max(1)),
     }
 }

@@ -67,10 +67,7 @@ pub struct Path(pub Vec<Hop>);
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tier = |tier: usize| match Tier::ALL.get(tier) {
-            Some(tier) => tier.name().to_owned(),
-            None => format!("tier {tier}"),
-        };
+        let tier = Tier::name_of;
         writeln!(f, "{:>14} {:>14}  {:>6} {:>5}  what", "from us", "to us", "rank", "step")?;
         let mut before: Option<u32> = None;
         for hop in &self.0 {
