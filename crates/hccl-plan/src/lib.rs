@@ -44,7 +44,9 @@ mod topology;
 pub use algorithm_text::{UnknownAlgorithm, UnknownFlat};
 pub use clusters::{CLUSTERS, Cluster, UnknownCluster};
 pub use extents::{Extent, Extents, Transfer};
-pub use generate::{Algorithm, Flat, Mesh, Task, Unsupported, Volume, expand, mesh, volume};
+pub use generate::{
+    Algorithm, Flat, Mesh, Task, Unsupported, Volume, expand, mesh, supports, volume,
+};
 pub use link_text::UnknownLink;
 pub use operator::{Operator, UnknownOperator};
 pub use plan::{Access, Buffer, Peers, Place, Plan, Span, Step, VERSION};

@@ -81,26 +81,7 @@ pub(super) fn ahc(
 
 impl Groups {
     fn new(b: &Builder<'_>, sizes: &[u32], inside: Flat, between: Flat) -> Result<Self, Why> {
-        let shape = |why: &str| Err(Why::Shape(why.into()));
-        for flat in [inside, between] {
-            if matches!(flat, Flat::Rhd | Flat::DoubleRing) {
-                return Err(Why::Shape(format!("{} is none of its parts", flat.name())));
-            }
-        }
-        let total: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
-        if total != u64::from(b.task.ranks) || sizes.contains(&0) {
-            return Err(Why::Shape(format!("the groups hold {total}, or one is empty")));
-        }
-        let mut columns = 1u32;
-        for &size in sizes {
-            match (columns / gcd(columns, size)).checked_mul(size) {
-                Some(multiple) => columns = multiple,
-                None => return shape("the sizes of the groups have no common multiple"),
-            }
-        }
-        if columns.checked_mul(sizes.len() as u32).is_none() {
-            return shape("too many columns");
-        }
+        let columns = columns(b.task.ranks, sizes, inside, between)?;
         let first: Vec<u32> = sizes
             .iter()
             .scan(0, |next, size| {
@@ -193,6 +174,31 @@ fn exchange(b: &mut Builder<'_>, groups: &Groups, store: Store, at: Rounds) {
         b.visitor(peer, at.end());
     }
     b.signal(at.end());
+}
+
+/// Into how many columns groups of these sizes cut the data, if they can run as they say.
+pub(super) fn columns(ranks: u32, sizes: &[u32], inside: Flat, between: Flat) -> Result<u32, Why> {
+    let shape = |why: &str| Err(Why::Shape(why.into()));
+    for flat in [inside, between] {
+        if matches!(flat, Flat::Rhd | Flat::DoubleRing) {
+            return Err(Why::Shape(format!("{} is none of its parts", flat.name())));
+        }
+    }
+    let total: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+    if total != u64::from(ranks) || sizes.contains(&0) {
+        return Err(Why::Shape(format!("the groups hold {total}, or one is empty")));
+    }
+    let mut columns = 1u32;
+    for &size in sizes {
+        match (columns / gcd(columns, size)).checked_mul(size) {
+            Some(multiple) => columns = multiple,
+            None => return shape("the sizes of the groups have no common multiple"),
+        }
+    }
+    if columns.checked_mul(sizes.len() as u32).is_none() {
+        return shape("too many columns");
+    }
+    Ok(columns)
 }
 
 fn gcd(a: u32, b: u32) -> u32 {

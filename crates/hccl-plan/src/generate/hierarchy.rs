@@ -101,22 +101,32 @@ pub(super) fn tiers(b: &mut Builder<'_>, sizes: &[(u32, Flat)]) -> Result<(), Wh
 }
 
 fn shape(b: &Builder<'_>, sizes: &[(u32, Flat)]) -> Result<Vec<Tier>, Why> {
+    check(b.task.ranks, sizes)?;
+    let mut width = 1;
+    let tier = |&(size, flat): &(u32, Flat)| {
+        let tier = Tier { size, flat, width, place: b.rank / width % size };
+        width *= size;
+        tier
+    };
+    Ok(sizes.iter().map(tier).collect())
+}
+
+/// Whether tiers of these sizes hold the ranks, and can run as they say.
+pub(super) fn check(ranks: u32, sizes: &[(u32, Flat)]) -> Result<(), Why> {
     let mut width = 1u32;
-    let mut tiers = Vec::with_capacity(sizes.len());
     for &(size, flat) in sizes {
         if size == 0 || flat == Flat::Rhd && !size.is_power_of_two() {
             return Err(Why::Shape(format!("{} does not run on {size} members", flat.name())));
         }
-        tiers.push(Tier { size, flat, width, place: b.rank / width % size });
         width = width.checked_mul(size).ok_or_else(|| Why::Shape("too many".into()))?;
     }
-    if width != b.task.ranks {
+    if width != ranks {
         return Err(Why::Shape(format!("the tiers hold {width}")));
     }
     // Half slices of double rings are the finest parts of a block; their number must fit.
     let doubled = sizes.iter().filter(|(_, flat)| *flat == Flat::DoubleRing).count() as u32;
     match 1u32.checked_shl(doubled).and_then(|halves| width.checked_mul(halves)) {
-        Some(_) => Ok(tiers),
+        Some(_) => Ok(()),
         None => Err(Why::Shape("too many parts".into())),
     }
 }

@@ -126,6 +126,15 @@ pub(super) fn one_shot(b: &mut Builder<'_>) -> Result<(), Why> {
     Ok(())
 }
 
+/// More would be rounds without data.
+const CHUNKS_MAX: u32 = 1024;
+
+/// Into how many parts so many chunks cut a block.
+pub(super) fn parts(ranks: u32, chunks: u32) -> Result<u32, Why> {
+    let of = chunks.checked_mul(ranks).filter(|_| (1..=CHUNKS_MAX).contains(&chunks));
+    of.ok_or_else(|| Why::Shape(format!("{chunks} chunks; allowed are 1 to {CHUNKS_MAX}")))
+}
+
 /// Two shots a chunk. In round t the shares of chunk t are reduced, and those of chunk t - 1
 /// gathered.
 pub(super) fn chunked(b: &mut Builder<'_>, chunks: u32) -> Result<(), Why> {
@@ -133,8 +142,7 @@ pub(super) fn chunked(b: &mut Builder<'_>, chunks: u32) -> Result<(), Why> {
         return Err(Why::Operator);
     }
     let (rank, ranks) = (b.rank, b.task.ranks);
-    let of = chunks.checked_mul(ranks).filter(|of| *of > 0);
-    let of = of.ok_or_else(|| Why::Shape(format!("{chunks} chunks")))?;
+    let of = parts(ranks, chunks)?;
     let share = |chunk: u32, peer: u32| Span::Parts { first: chunk * ranks + peer, len: 1, of };
     b.wait_all(1);
     for t in 0..=chunks {

@@ -10,6 +10,7 @@ mod pipeline;
 mod rhd;
 mod simple;
 mod store;
+mod supports;
 mod volume;
 mod walk;
 
@@ -23,6 +24,7 @@ use crate::plan::Plan;
 use builder::Builder;
 
 pub use mesh::mesh;
+pub use supports::supports;
 pub use volume::{Volume, volume};
 
 /// What is to be done, the same on all ranks.
@@ -217,12 +219,7 @@ pub fn expand(algorithm: &Algorithm, task: &Task, rank: u32) -> Result<Plan, Uns
     };
     match done {
         Ok(()) => Ok(b.finish()),
-        Err(Why::Operator) => {
-            Err(Unsupported::Operator { algorithm: algorithm.name(), operator: task.operator })
-        }
-        Err(Why::Shape(why)) => {
-            Err(Unsupported::Shape { algorithm: algorithm.name(), ranks: task.ranks, why })
-        }
+        Err(why) => Err(why.of(algorithm, task.operator, task.ranks)),
     }
 }
 
@@ -230,4 +227,14 @@ pub fn expand(algorithm: &Algorithm, task: &Task, rank: u32) -> Result<Plan, Uns
 enum Why {
     Operator,
     Shape(String),
+}
+
+impl Why {
+    fn of(self, algorithm: &Algorithm, operator: Operator, ranks: u32) -> Unsupported {
+        let algorithm = algorithm.name();
+        match self {
+            Self::Operator => Unsupported::Operator { algorithm, operator },
+            Self::Shape(why) => Unsupported::Shape { algorithm, ranks, why },
+        }
+    }
 }

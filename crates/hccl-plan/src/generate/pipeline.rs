@@ -32,9 +32,7 @@ impl Groups {
 }
 
 pub(super) fn pipeline(b: &mut Builder<'_>, size: u32) -> Result<(), Why> {
-    if size == 0 || !b.task.ranks.is_multiple_of(size) {
-        return Err(Why::Shape(format!("groups of {size} do not divide them")));
-    }
+    check(b.task.ranks, size)?;
     let groups =
         Groups { size, groups: b.task.ranks / size, group: b.rank / size, place: b.rank % size };
     match b.task.operator {
@@ -48,6 +46,14 @@ pub(super) fn pipeline(b: &mut Builder<'_>, size: u32) -> Result<(), Why> {
             gather(b, &groups, 1 + groups.groups);
         }
         _ => return Err(Why::Operator),
+    }
+    Ok(())
+}
+
+/// Whether groups of this size divide the ranks.
+pub(super) fn check(ranks: u32, size: u32) -> Result<(), Why> {
+    if size == 0 || !ranks.is_multiple_of(size) {
+        return Err(Why::Shape(format!("groups of {size} do not divide them")));
     }
     Ok(())
 }
