@@ -27,6 +27,7 @@
 //! | [`check`] | the proof |
 //! | [`simulate`] | the price on a network |
 //! | `clusters` | networks ready-made |
+//! | [`mod@select`] | which algorithm runs, and why |
 
 #![forbid(unsafe_code)]
 
@@ -38,6 +39,7 @@ mod generate;
 mod link_text;
 mod operator;
 mod plan;
+pub mod select;
 pub mod simulate;
 mod topology;
 
