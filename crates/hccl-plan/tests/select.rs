@@ -281,7 +281,10 @@ fn the_table_by_example() {
 fn reasons_name_the_numbers_that_were_compared() {
     let mut topology = topology("8x4");
     let choice = chosen(&case(Operator::AllReduce, &topology, 1 << 10));
-    for part in ["assumed links", "hierarchy:8*mesh,4*nhr is estimated at 260 us in 6 rounds"] {
+    for part in [
+        "60 us and 25 GB/s between servers, assumed",
+        "hierarchy:8*mesh,4*nhr is estimated at 260 us in 6 rounds",
+    ] {
         assert!(choice.reason.contains(part), "{part}: {choice:#?}");
     }
     let why = |algorithm: &str| {
@@ -297,7 +300,7 @@ fn reasons_name_the_numbers_that_were_compared() {
     let link = |latency_ns, bytes_per_s| Link { latency_ns, bytes_per_s };
     topology.links = vec![link(1_000, 1_000_000_000), link(1_000_000, 1_000_000_000)];
     let choice = chosen(&case(Operator::AllReduce, &topology, 1 << 10));
-    assert!(choice.reason.contains("links of the topology"), "{}", choice.reason);
+    assert!(choice.reason.contains("1 ms and 1 GB/s between servers)"), "{}", choice.reason);
     assert!(choice.reason.contains("4 ms"), "{}", choice.reason);
 }
 

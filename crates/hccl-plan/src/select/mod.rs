@@ -176,10 +176,10 @@ fn reason(view: &View<'_>, why: &str, among: &[Algorithm]) -> String {
     let [first, second, ..] = among else {
         return why.to_owned();
     };
-    let links = if view.shape.links_known { "the links of the topology" } else { "assumed links" };
     format!(
-        "{why}; on {links} {first} is estimated at {}, the next, {second}, at {}",
+        "{why}; {first} is estimated at {}, the next, {second}, at {} ({})",
         view.cost(first),
-        view.cost(second)
+        view.cost(second),
+        view.shape.links()
     )
 }

@@ -2,6 +2,8 @@
 
 use crate::topology::{Link, Topology};
 
+use super::text::{speed, time};
+
 /// A tier whose groups have more than one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tier {
@@ -95,6 +97,27 @@ impl Shape {
         Tier { size: self.ranks, link, level: usize::from(!is_mesh), is_mesh }
     }
 
+    /// The links that estimates go by, in words.
+    pub(super) fn links(&self) -> String {
+        let link = |Link { latency_ns, bytes_per_s }: Link| {
+            format!("{} and {}", time(latency_ns), speed(bytes_per_s))
+        };
+        let tier = |tier: &Tier| {
+            let name = ["inside servers", "between servers", "between superpods"];
+            let name = name.get(tier.level).unwrap_or(&"between clusters");
+            format!("{} {name}", link(tier.link))
+        };
+        let links = match &self.uneven {
+            Some(_) => {
+                let [inside, outside] = self.inside_outside;
+                vec![format!("{} inside servers, {} between", link(inside), link(outside))]
+            }
+            None => self.tiers.iter().map(tier).collect(),
+        };
+        let source = if self.links_known { "" } else { ", assumed" };
+        format!("links: {}{source}", links.join(", "))
+    }
+
     /// Whether every rank has a link of its own to every other.
     pub(super) fn is_one_mesh(&self) -> bool {
         matches!(&*self.tiers, [only] if only.is_mesh)
@@ -163,6 +186,12 @@ mod tests {
         assert_eq!(shape.tiers.iter().map(|tier| tier.link).collect::<Vec<_>>(), topology.links);
         assert_eq!(shape.over_all().link, link(4));
         assert_eq!(shape.inside_outside, [link(1), link(4)]);
+        let words = "links: 1 ns and 1000 B/s inside servers, 2 ns and 500 B/s between servers, 4 ns \
+                     and 250 B/s between superpods";
+        assert_eq!(shape.links(), words);
+        let uneven = super::tests::shape("2+3").links();
+        let words = "links: 10 us and 28 GB/s inside servers, 60 us and 25 GB/s between, assumed";
+        assert_eq!(uneven, words);
     }
 
     #[test]
