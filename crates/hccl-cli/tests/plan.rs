@@ -52,7 +52,7 @@ fn text_names_the_row_and_what_was_compared() {
     assert_eq!(field(&text, "runs"), "hierarchy:8*mesh,4*nhr");
     assert_eq!(field(&text, "row"), "tiers");
     let why = field(&text, "why");
-    assert!(why.contains("260 us in 6 rounds") && why.contains("assumed"), "{why}");
+    assert!(why.contains("250 us in 6 rounds") && why.contains("assumed"), "{why}");
     assert_eq!(field(&text, "levels"), "7");
     assert_eq!(field(&text, "scratch"), "0 B a rank at most");
     assert!(field(&text, "proved").contains("steps of all ranks give each output element"));
@@ -77,6 +77,21 @@ fn text_names_the_row_and_what_was_compared() {
     {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn links_and_clusters_decide() {
+    let links = ["--links", "1us:1GB/s,1ms:1GB/s", "--rank", "0"];
+    let text = written(&[&["allreduce", "--ranks", "8x4", "--bytes", "1K"], &links[..]].concat());
+    let why = field(&text, "why");
+    assert!(
+        why.contains("4 ms in 6 rounds") && why.contains("1 us and 1 GB/s inside servers"),
+        "{why}"
+    );
+    assert!(!why.contains("assumed"), "{why}");
+    let text = written(&["allreduce", "--cluster", "superpod-384", "--bytes", "1K"]);
+    assert!(text.starts_with("AllReduce of 384 ranks (8x48)"), "{text}");
+    assert!(field(&text, "why").contains("392 GB/s inside servers, 6 us and 380 GB/s between"));
 }
 
 #[test]
@@ -291,6 +306,10 @@ fn wrong_words_are_named_with_those_that_are_allowed() {
         (&["allreduce", "--ranks", "8y"], &["`8y`", "8x4"]),
         (&["allreduce", "--ranks", "131072"], &["131072", "65536"]),
         (&["allreduce"], &["--ranks"]),
+        (&["allreduce", "--ranks", "8", "--links", "5us"], &["`5us`", "60us:200Gb/s"]),
+        (&["allreduce", "--ranks", "8x2", "--links", "5us:1GB/s"], &["1 links for 2 tiers"]),
+        (&["allreduce", "--cluster", "a4"], &["`a4`", "a2-server"]),
+        (&["allreduce", "--cluster", "a2-server", "--ranks", "8"], &["--ranks"]),
         (&["allreduce", "--ranks", "8", "--bytes", "1X"], &["`1X`", "K, M, G or T"]),
         (&["allreduce", "--ranks", "8", "--bytes", "7"], &["7", "multiple of the 4 bytes"]),
         (&["allreduce", "--ranks", "8", "--bytes", "8", "--count", "2"], &["--count"]),

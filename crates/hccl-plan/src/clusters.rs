@@ -50,13 +50,13 @@ const fn switched(link: Link) -> Link {
     Link { ports: Some(crate::topology::Ports::Rank), ..link }
 }
 
-const HCCS: Link = link(5, 28_000);
+pub(crate) const HCCS: Link = link(5, 28_000);
 const UB_NODE: Link = switched(link(5, 392_000));
 const UB_SUPERPOD: Link = switched(link(6, 380_000));
-const ROCE_200: Link = switched(link(60, 25_000));
+pub(crate) const ROCE_200: Link = switched(link(60, 25_000));
 const ROCE_400: Link = switched(link(60, 50_000));
 
-const MEMORY_910B: u64 = 1_600_000_000_000;
+pub(crate) const MEMORY_910B: u64 = 1_600_000_000_000;
 const MEMORY_910C: u64 = 3_200_000_000_000;
 
 /// All of them.

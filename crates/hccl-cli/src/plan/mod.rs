@@ -16,7 +16,7 @@ use anyhow::Result;
 use clap::{Args as ClapArgs, ValueEnum};
 use hccl_kernels::DataType;
 use hccl_plan::select::{Product, Reach};
-use hccl_plan::{Operator, Topology};
+use hccl_plan::{Cluster, Link, Operator, Topology};
 
 use crate::{output, units};
 use answer::Answer;
@@ -33,8 +33,15 @@ pub(crate) struct Args {
     operator: Operator,
     /// Where the ranks are: 8 (one server), 8x4 (four servers of eight), 8x4x2 (two superpods of
     /// such), 2+3+5 (three servers)
-    #[arg(long, value_name = "TOPOLOGY")]
-    ranks: Topology,
+    #[arg(long, value_name = "TOPOLOGY", required_unless_present = "cluster")]
+    ranks: Option<Topology>,
+    /// Links of the tiers, innermost first, by which estimates go, as in 5us:28GB/s,60us:200Gb/s
+    #[arg(long, value_name = "LINKS", value_delimiter = ',', requires = "ranks")]
+    links: Vec<Link>,
+    /// A ready-made cluster in place of --ranks and --links: a2-server, cluster-1024, superpod-384,
+    /// cluster-16384
+    #[arg(long, value_name = "NAME", value_parser = Cluster::named, conflicts_with = "ranks")]
+    cluster: Option<Cluster>,
     /// Bytes of a block: of the buffer of allreduce, reduce and broadcast, of one rank's share of the
     /// others; with K, M, G, T [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = units::size, conflicts_with = "count")]

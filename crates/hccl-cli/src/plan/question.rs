@@ -46,7 +46,7 @@ impl Question {
     /// What does not go together, as an error of the command line; or a variable of the environment
     /// that cannot be read.
     pub(super) fn new(args: &Args) -> Result<Self> {
-        let topology = args.ranks.clone();
+        let topology = topology(args)?;
         let ranks = topology.ranks();
         let operator = args.operator;
         if ranks > RANKS_MAX {
@@ -91,6 +91,16 @@ impl Question {
             product: self.product,
         }
     }
+}
+
+fn topology(args: &Args) -> Result<Topology> {
+    let topology = match (&args.cluster, &args.ranks) {
+        (Some(cluster), _) => cluster.model().topology,
+        (None, Some(topology)) => topology.clone().with_links(args.links.clone()),
+        (None, None) => return Err(wrong("--ranks or --cluster says where the ranks are".into())),
+    };
+    topology.check().map_err(|error| wrong(format!("--ranks, --links: {error}")))?;
+    Ok(topology)
 }
 
 /// One host maps all of its memory; several are a network.
