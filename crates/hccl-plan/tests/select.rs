@@ -5,7 +5,7 @@ mod common;
 use common::task;
 use hccl_plan::check::prove;
 use hccl_plan::select::{Case, Choice, Forced, HcclAlgo, Product, Reach, select};
-use hccl_plan::{Access, Algorithm, Flat, Link, Mesh, Operator, Topology, expand, supports};
+use hccl_plan::{Access, Algorithm, Flat, Link, Mesh, Operator, Ports, Topology, expand, supports};
 use proptest::prelude::*;
 
 fn topology(text: &str) -> Topology {
@@ -86,9 +86,10 @@ fn any_topology() -> impl Strategy<Value = Topology> {
     let link = || (0u64..200_000, 0u64..100_000_000_000);
     let links = prop::collection::vec(link(), 4);
     let text = prop::sample::select(TOPOLOGIES);
-    (text, links, any::<bool>()).prop_map(|(text, links, known)| {
+    let ports = prop::sample::select(&[None, Some(Ports::Pair), Some(Ports::Rank)][..]);
+    (text, links, any::<bool>(), ports).prop_map(|(text, links, known, ports)| {
         let mut topology = topology(text);
-        let link = |(latency_ns, bytes_per_s)| Link { latency_ns, bytes_per_s, ports: None };
+        let link = |(latency_ns, bytes_per_s)| Link { latency_ns, bytes_per_s, ports };
         if known {
             topology.links = links.into_iter().take(topology.groups.len()).map(link).collect();
         }
@@ -187,7 +188,17 @@ proptest! {
         prop_assert_eq!(&choice, &select(&case));
         let proof = prove(&choice.algorithm, &task(operator, case.ranks, 5));
         prop_assert!(proof.is_ok(), "{:?}: {:?} {:?}", proof, case, choice);
-        // What was asked for is what runs, or it is said why not.
+        // What was asked for is what runs, or it is said why not. A full mesh may be what runs
+        // anyway.
+        if let Some(Forced::HcclAlgo(words)) = case.forced {
+            let open = ["NA", "null", "fullmesh"];
+            let asks = words.text().split([':', ';', '/', '=']).any(|word| {
+                !open.contains(&word) && !word.starts_with("level") && word.parse::<Operator>().is_err()
+                    && word != "others"
+            });
+            let told = !choice.notes.is_empty() || choice.row == "asked for";
+            prop_assert!(told || !asks || case.ranks == 1, "{:?} {:?}", case, choice);
+        }
         if let Some(Forced::Algorithm(algorithm)) = case.forced {
             let runs = choice.algorithm == *algorithm;
             let told = choice.rejected.iter().any(|one| one.algorithm == *algorithm);
@@ -337,6 +348,10 @@ fn words_act_on_their_levels() {
     ] {
         assert_eq!(all_reduce(topology, &words(text), product), algorithm, "{text}");
     }
+    let ports = Link { ports: Some(Ports::Rank), latency_ns: 9, bytes_per_s: 9 };
+    let switched = topology("8").with_links(vec![ports]);
+    assert_eq!(all_reduce(&switched, &words("level0:fullmesh"), Product::A2), "mesh:two-shot");
+    assert_eq!(all_reduce(&switched, &words("level0:ring"), Product::A2), "ring");
     // On mapped memory as well.
     let forced = words("level1:NB");
     let case =
