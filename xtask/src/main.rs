@@ -1,8 +1,9 @@
-//! The project's own commands: `cargo xtask demo`, `test`, `install`.
+//! The project's own commands: `cargo xtask demo`, `test`, `install`, `coverage`.
 //!
 //! Results go to stdout, talk to stderr. Exit code 0: done; 1: something failed; 2: the command line
 //! was wrong. `demo` passes on the exit code of the script that it runs.
 
+mod coverage;
 mod demo;
 mod install;
 mod process;
@@ -49,6 +50,15 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// How many lines of a crate its own tests run; needs `cargo install cargo-tarpaulin`
+    Coverage {
+        /// The crate
+        #[arg(long, value_name = "NAME", default_value = "hccl-plan")]
+        package: String,
+        /// Fail below so many percent
+        #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(0..=100))]
+        least: u32,
+    },
 }
 
 fn main() -> ExitCode {
@@ -59,6 +69,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Demo { devices } => demo::run(devices),
         Command::Test { only, list } => test::run(&only, list),
+        Command::Coverage { package, least } => coverage::run(&package, least),
         Command::Install { prefix, debug } => {
             let profile = if debug { install::Profile::Debug } else { install::Profile::Release };
             install::run(&prefix, profile).map(|()| {

@@ -1,9 +1,14 @@
 //! The program `hccl`.
+//!
+//! Results go to stdout, talk to stderr. Exit code 0: done; 1: something failed; 2: the command line
+//! was wrong.
 
 #![forbid(unsafe_code)]
 
+mod output;
 mod plan;
 mod simulate;
+mod units;
 
 use std::process::ExitCode;
 
@@ -19,8 +24,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Plan(plan::Args),
-    Simulate(simulate::Args),
+    Plan(Box<plan::Args>),
+    Simulate(Box<simulate::Args>),
 }
 
 fn main() -> ExitCode {
@@ -30,9 +35,13 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("hccl: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) if output::is_gone(&error) => ExitCode::SUCCESS,
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(usage) => usage.exit(),
+            Err(error) => {
+                eprintln!("hccl: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
     }
 }

@@ -77,12 +77,17 @@ impl Algorithm {
         self.to_string()
     }
 
-    /// Several algorithms with commas between them. The commas inside of a hierarchy stay its own,
-    /// since no algorithm begins with a number.
+    /// Several algorithms with commas between them.
     ///
     /// # Errors
     /// The first that is none.
     pub fn list(text: &str) -> Result<Vec<Self>, UnknownAlgorithm> {
+        Self::split(text).iter().map(|piece| piece.parse()).collect()
+    }
+
+    /// The texts of several algorithms with commas between them. The commas inside of a hierarchy
+    /// stay its own, since no algorithm begins with a number.
+    pub fn split(text: &str) -> Vec<String> {
         let mut pieces: Vec<String> = Vec::new();
         for piece in text.split(',') {
             match pieces.last_mut() {
@@ -93,7 +98,7 @@ impl Algorithm {
                 _ => pieces.push(piece.to_owned()),
             }
         }
-        pieces.iter().map(|piece| piece.parse()).collect()
+        pieces
     }
 }
 

@@ -21,28 +21,35 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `plan`, `operator`, `extents` | the representation |
-//! | `algorithm_text` | how people write algorithms |
+//! | `algorithm_text`, `link_text` | how people write algorithms and links |
 //! | `topology` | where ranks are, and how a text says it |
 //! | `generate` | algorithms: [`Algorithm`] names them, a file each |
 //! | [`check`] | the proof |
+//! | [`simulate`] | the price on a network |
+//! | `clusters` | networks ready-made |
 //! | [`mod@select`] | which algorithm runs, and why |
 
 #![forbid(unsafe_code)]
 
 mod algorithm_text;
 pub mod check;
+mod clusters;
 mod extents;
 mod generate;
+mod link_text;
 mod operator;
 mod plan;
 pub mod select;
+pub mod simulate;
 mod topology;
 
 pub use algorithm_text::{UnknownAlgorithm, UnknownFlat};
+pub use clusters::{CLUSTERS, Cluster, UnknownCluster};
 pub use extents::{Extent, Extents, Transfer};
 pub use generate::{
     Algorithm, Flat, Mesh, Task, Unsupported, Volume, expand, mesh, supports, volume,
 };
+pub use link_text::UnknownLink;
 pub use operator::{Operator, UnknownOperator};
 pub use plan::{Access, Buffer, Peers, Place, Plan, Span, Step, VERSION};
-pub use topology::{Link, ParseError, Tier, Topology};
+pub use topology::{InvalidTopology, Link, ParseError, Ports, Tier, Topology};

@@ -27,6 +27,32 @@ pub enum Tier {
 impl Tier {
     /// All tiers, innermost first.
     pub const ALL: [Self; 4] = [Self::Mesh, Self::Host, Self::Superpod, Self::Cluster];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mesh => "mesh",
+            Self::Host => "host",
+            Self::Superpod => "superpod",
+            Self::Cluster => "cluster",
+        }
+    }
+
+    /// The name of a tier, counted from the innermost, also of those that have none.
+    pub fn name_of(tier: usize) -> String {
+        Self::ALL.get(tier).map_or_else(|| format!("tier{tier}"), |tier| tier.name().to_owned())
+    }
+}
+
+/// Who shares the bandwidth of the links of a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ports {
+    /// Nobody: each pair of ranks has a link of its own.
+    Pair,
+    /// Each rank has one port into the tier: all that it sends there at a time shares its
+    /// bandwidth, and so does all that it receives.
+    Rank,
 }
 
 /// What a link can do.
@@ -37,6 +63,10 @@ pub struct Link {
     pub latency_ns: u64,
     /// Bytes a second in one direction.
     pub bytes_per_s: u64,
+    /// Who shares them; where nothing is said, nobody in the innermost tier, and all of a rank in
+    /// the others, which have switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<Ports>,
 }
 
 /// Ranks in groups of groups. Ranks are numbered group after group.
@@ -61,6 +91,39 @@ pub struct ParseError {
     pub why: &'static str,
 }
 
+/// Why a topology cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidTopology {
+    /// The groups of a tier do not hold those of the tier before.
+    #[error("tier {tier} has {found} members in its groups, but there are {expected}")]
+    Members {
+        /// Which tier, counted from the innermost.
+        tier: usize,
+        /// How many members its groups have.
+        found: u64,
+        /// How many groups the tier before has.
+        expected: u64,
+    },
+    /// A group without members, or no groups, or more ranks than allowed.
+    #[error("{0}")]
+    Shape(&'static str),
+    /// There are links, but not one for each tier.
+    #[error("there are {links} links for {tiers} tiers; give one a tier, or none")]
+    Links {
+        /// How many links.
+        links: usize,
+        /// How many tiers.
+        tiers: usize,
+    },
+    /// A link that carries nothing.
+    #[error("the link of tier {tier} carries 0 bytes a second; give at least 1")]
+    NoBandwidth {
+        /// Which tier, counted from the innermost.
+        tier: usize,
+    },
+}
+
 /// More ranks than anybody has.
 const RANKS_MAX: u64 = 1 << 24;
 
@@ -80,6 +143,56 @@ impl Topology {
     /// Hosts of these sizes.
     pub fn uneven(sizes: &[u32]) -> Self {
         Self { groups: vec![sizes.to_vec(), vec![sizes.len() as u32]], links: Vec::new() }
+    }
+
+    /// The same groups with these links, innermost first.
+    pub fn with_links(self, links: Vec<Link>) -> Self {
+        Self { links, ..self }
+    }
+
+    /// Whether groups and links fit together, as they always do for a topology from a text.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self) -> Result<(), InvalidTopology> {
+        let total = |sizes: &[u32]| sizes.iter().map(|&size| u64::from(size)).sum::<u64>();
+        let Some(innermost) = self.groups.first() else {
+            return Err(InvalidTopology::Shape("there are no tiers"));
+        };
+        if total(innermost) > RANKS_MAX {
+            return Err(InvalidTopology::Shape("there are more than 2^24 ranks"));
+        }
+        for (tier, sizes) in self.groups.iter().enumerate() {
+            let expected = match tier {
+                0 => total(sizes),
+                _ => self.groups[tier - 1].len() as u64,
+            };
+            if total(sizes) != expected {
+                return Err(InvalidTopology::Members { tier, found: total(sizes), expected });
+            }
+            if sizes.contains(&0) {
+                return Err(InvalidTopology::Shape("a group has no members"));
+            }
+        }
+        if self.groups.last().is_none_or(|sizes| sizes.len() != 1) {
+            return Err(InvalidTopology::Shape("the outermost tier is not one group"));
+        }
+        if !self.links.is_empty() && self.links.len() != self.groups.len() {
+            return Err(InvalidTopology::Links {
+                links: self.links.len(),
+                tiers: self.groups.len(),
+            });
+        }
+        match self.links.iter().position(|link| link.bytes_per_s == 0) {
+            Some(tier) => Err(InvalidTopology::NoBandwidth { tier }),
+            None => Ok(()),
+        }
+    }
+
+    /// Who shares the bandwidth of the links of a tier.
+    pub fn ports(&self, tier: usize) -> Ports {
+        let default = if tier == 0 { Ports::Pair } else { Ports::Rank };
+        self.links.get(tier).and_then(|link| link.ports).unwrap_or(default)
     }
 
     /// How many ranks there are.
@@ -251,9 +364,51 @@ mod tests {
         assert_eq!(topology.tier_between(0, 4), Some(1));
         assert_eq!(topology.tier_between(0, 12), Some(2));
         assert_eq!(topology.link_between(0, 1), None);
-        let link = |latency_ns| Link { latency_ns, bytes_per_s: 1 };
+        let link = |latency_ns| Link { latency_ns, bytes_per_s: 1, ports: None };
         topology.links = vec![link(1), link(2), link(3)];
         assert_eq!(topology.link_between(0, 12), Some(link(3)));
+        assert_eq!(
+            [0, 1, 2].map(|tier| topology.ports(tier)),
+            [Ports::Pair, Ports::Rank, Ports::Rank]
+        );
+        topology.links[0].ports = Some(Ports::Rank);
+        assert_eq!(topology.ports(0), Ports::Rank);
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        let link = Link { latency_ns: 1, bytes_per_s: 1, ports: None };
+        let even = || Topology::uniform(&[4, 3]);
+        assert_eq!(even().check(), Ok(()));
+        assert_eq!(even().with_links(vec![link; 2]).check(), Ok(()));
+        assert_eq!("8x4+8x3".parse::<Topology>().unwrap().check(), Ok(()));
+        let refused = |topology: Topology| topology.check().unwrap_err().to_string();
+        assert!(refused(even().with_links(vec![link])).contains("1 links for 2 tiers"));
+        let dead = Link { bytes_per_s: 0, ..link };
+        assert!(refused(even().with_links(vec![link, dead])).contains("tier 1 carries 0 bytes"));
+        let groups = |groups: &[&[u32]]| Topology {
+            groups: groups.iter().map(|sizes| sizes.to_vec()).collect(),
+            links: Vec::new(),
+        };
+        assert!(refused(groups(&[])).contains("no tiers"));
+        assert!(refused(groups(&[&[4, 4], &[3]])).contains("has 3 members"));
+        assert!(refused(groups(&[&[4, 0], &[2]])).contains("no members"));
+        assert!(refused(groups(&[&[4, 4]])).contains("not one group"));
+        assert!(refused(groups(&[&[u32::MAX, u32::MAX], &[2]])).contains("2^24"));
+    }
+
+    #[test]
+    fn links_in_files_may_leave_out_who_shares_them() {
+        let text = r#"{"latency_ns": 7, "bytes_per_s": 9}"#;
+        let link: Link = serde_json::from_str(text).unwrap();
+        assert_eq!(link, Link { latency_ns: 7, bytes_per_s: 9, ports: None });
+        assert_eq!(
+            serde_json::to_string(&link).unwrap(),
+            text.replace(": ", ":").replace(", ", ",")
+        );
+        let rank = Link { ports: Some(Ports::Rank), ..link };
+        let text = serde_json::to_string(&rank).unwrap();
+        assert_eq!(serde_json::from_str::<Link>(&text).unwrap(), rank);
     }
 
     #[test]

@@ -129,10 +129,17 @@ pub(super) fn one_shot(b: &mut Builder<'_>) -> Result<(), Why> {
 /// More would be rounds without data.
 const CHUNKS_MAX: u32 = 1024;
 
+/// A plan has a source and a copy for each part.
+const PARTS_MAX: u32 = 1 << 20;
+
 /// Into how many parts so many chunks cut a block.
 pub(super) fn parts(ranks: u32, chunks: u32) -> Result<u32, Why> {
-    let of = chunks.checked_mul(ranks).filter(|_| (1..=CHUNKS_MAX).contains(&chunks));
-    of.ok_or_else(|| Why::Shape(format!("{chunks} chunks; allowed are 1 to {CHUNKS_MAX}")))
+    let of = chunks.checked_mul(ranks).filter(|of| *of <= PARTS_MAX);
+    of.filter(|_| (1..=CHUNKS_MAX).contains(&chunks)).ok_or_else(|| {
+        Why::Shape(format!(
+            "{chunks} chunks; allowed are 1 to {CHUNKS_MAX}, and {PARTS_MAX} parts of all ranks"
+        ))
+    })
 }
 
 /// Two shots a chunk. In round t the shares of chunk t are reduced, and those of chunk t - 1

@@ -100,6 +100,10 @@ impl Lane {
     /// Slices in the order of their cells: first cell, number of cells, slice. Neighbours that are
     /// `alike` are one run where a grid can take them as one piece, and its slice is one of them.
     fn runs(&self, slices: &[u32], alike: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32, u32)> {
+        if let &[slice] = slices {
+            let (first, len) = self.slices[slice as usize];
+            return vec![(first, len, slice)];
+        }
         // There are many slices and this is done each round: a set of bits sorts them at once.
         let mut places = vec![0u64; self.order.len().div_ceil(64)];
         for &slice in slices {

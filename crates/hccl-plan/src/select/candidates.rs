@@ -55,7 +55,7 @@ pub(super) fn why_not(
         return why;
     }
     if asked {
-        return format!("{chosen} (estimated at {its}) was asked for; this is estimated at {mine}");
+        return format!("{chosen} was asked for; this is estimated at {mine}, against {its}");
     }
     if view.case.reach == Reach::Mapped {
         return on_mapped_memory(algorithm, mine.rounds);
@@ -92,13 +92,13 @@ pub(super) fn why_not(
                 .into()
         }
         _ if mine.total_ns() > its.total_ns() && mine.to_string() == its.to_string() => {
-            format!("estimated at {mine}, some nanoseconds above {chosen}")
+            format!("estimated at {mine}, some nanoseconds above the choice")
         }
         _ if mine.total_ns() > its.total_ns() => {
-            format!("estimated at {mine}, where {chosen} is estimated at {its}")
+            format!("estimated at {mine}, against {its}")
         }
         _ if mine.total_ns() == its.total_ns() => {
-            format!("estimated at {mine} as well, and comes after {chosen}")
+            format!("estimated at {mine}, not less than the choice, which comes first")
         }
         _ => format!("estimated at {mine}, but the row does not compare it"),
     }

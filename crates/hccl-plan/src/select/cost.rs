@@ -4,11 +4,12 @@
 //! The forms are those of section 3 of the catalogue of HCCL's algorithms, tier by tier. They know
 //! nothing of congestion, of the cost of a message beside its round, or of ranks that are late;
 //! they are good enough to tell algorithms apart whose costs differ in kind. A full mesh has a link
-//! for each pair. Elsewhere a rank has one port, so messages of one round to many peers pay one
-//! latency each and share its bandwidth.
+//! for each pair. Elsewhere a rank has one port, so messages of one round to many peers share its
+//! bandwidth, and each takes a little while to be started.
 //!
 //! Everything is whole numbers, so that all ranks, on whatever machine, come to the same choice.
 
+use crate::clusters::MEMORY_910B;
 use crate::generate::{Algorithm, Flat, Mesh};
 use crate::operator::Operator;
 use crate::topology::Link;
@@ -16,9 +17,12 @@ use crate::topology::Link;
 use super::shape::{Shape, Tier};
 use super::text::time;
 
-/// Bytes that a device reduces in a second, assumed: so fast that the two forms of a mesh are equal
-/// near the 256 KiB up to which HCCL takes the one-shot form on eight devices.
-const REDUCED_BYTES_PER_S: u64 = 200_000_000_000;
+/// Bytes that a device reduces in a second, assumed: two reads and a write of each in the memory of
+/// Atlas A2.
+const REDUCED_BYTES_PER_S: u64 = MEMORY_910B / 3;
+
+/// What each further message of a round through one port costs besides, assumed.
+const MESSAGE_NS: u64 = 1_000;
 
 /// An estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +43,17 @@ impl Cost {
             transfer_ns: duration(bytes, link.bytes_per_s),
             reduce_ns: 0,
         }
+    }
+
+    /// One round to so many peers, with so many bytes for each: over links of their own, or all
+    /// through the port.
+    fn fan(tier: Tier, peers: u64, bytes: u64) -> Self {
+        if tier.is_mesh {
+            return Self::over(tier.link, 1, bytes);
+        }
+        let round = Self::over(tier.link, 1, bytes.saturating_mul(peers));
+        let further = peers.saturating_sub(1).saturating_mul(MESSAGE_NS);
+        Self { latency_ns: round.latency_ns.saturating_add(further), ..round }
     }
 
     fn reducing(self, bytes: u64) -> Self {
@@ -113,11 +128,7 @@ pub(super) fn estimate(algorithm: &Algorithm, work: Work, shape: &Shape) -> Cost
     let all = shape.over_all();
     let whole = work.whole(shape.ranks);
     let walk = |flat| walks(&[(all, flat)], work, shape.ranks);
-    // To all others at once: over links of their own, or one after the other through the port.
-    let fan = |bytes: u64| match all.is_mesh {
-        true => Cost::over(all.link, 1, bytes),
-        false => Cost::over(all.link, p - 1, bytes.saturating_mul(p - 1)),
-    };
+    let fan = |bytes: u64| Cost::fan(all, p - 1, bytes);
     if p <= 1 {
         return Cost::default();
     }
@@ -135,9 +146,11 @@ pub(super) fn estimate(algorithm: &Algorithm, work: Work, shape: &Shape) -> Cost
             Cost::over(all.link, p - 1, work.block_bytes.saturating_mul(p - 1))
         }
         (Algorithm::Pairwise, _) => Cost::over(all.link, p - 1, whole),
-        (Algorithm::Star, Operator::Scatter | Operator::Gather) => fan(work.block_bytes),
-        (Algorithm::Star, Operator::Reduce) => fan(whole).reducing(whole.saturating_mul(p - 1)),
-        (Algorithm::Star, _) => fan(whole),
+        (Algorithm::Star, Operator::Scatter | Operator::Gather) => star(work.block_bytes, shape),
+        (Algorithm::Star, Operator::Reduce) => {
+            star(whole, shape).reducing(whole.saturating_mul(p - 1))
+        }
+        (Algorithm::Star, _) => star(whole, shape),
         (Algorithm::Mesh(Mesh::OneShot), _) => fan(whole).reducing(whole.saturating_mul(p - 1)),
         (Algorithm::Mesh(Mesh::Chunked(chunks)), _) => chunked(walk(Flat::Mesh), *chunks, all.link),
         (Algorithm::Ring, Operator::Broadcast | Operator::Reduce) => {
@@ -164,6 +177,19 @@ pub(super) fn estimate(algorithm: &Algorithm, work: Work, shape: &Shape) -> Cost
     }
 }
 
+/// The root and all others at once: the tier that takes longest, for each has ports of its own.
+fn star(bytes: u64, shape: &Shape) -> Cost {
+    let mut width = 1u64;
+    let tier = |tier: &Tier| {
+        let peers = width.saturating_mul(u64::from(tier.size) - 1);
+        // In a mesh of groups only one member of each is next to the root.
+        let each = if tier.is_mesh { bytes.saturating_mul(width) } else { bytes };
+        width = width.saturating_mul(u64::from(tier.size));
+        Cost::fan(*tier, peers, each)
+    };
+    shape.tiers.iter().map(tier).max_by_key(|cost| cost.total_ns()).unwrap_or_default()
+}
+
 /// The tiers of an algorithm with the links of the topology, where they are the same tiers; else
 /// over the slowest link.
 fn placed(tiers: &[(u32, Flat)], shape: &Shape) -> Vec<(Tier, Flat)> {
@@ -181,15 +207,14 @@ fn placed(tiers: &[(u32, Flat)], shape: &Shape) -> Vec<(Tier, Flat)> {
 fn one_way(tier: Tier, flat: Flat, bytes: u64, reduces: bool) -> Cost {
     let m = u64::from(tier.size);
     let rest = part(bytes, m - 1, m);
-    let (rounds, moved) = match flat {
-        Flat::Mesh if tier.is_mesh => (1, part(bytes, 1, m)),
-        Flat::Mesh => (m - 1, rest),
+    let cost = match flat {
+        Flat::Mesh => Cost::fan(tier, m - 1, part(bytes, 1, m)),
         // Two directions are two links only where there is a link for each pair, and a third rank.
-        Flat::DoubleRing if tier.is_mesh && m > 2 => (m - 1, rest.div_ceil(2)),
-        Flat::Ring | Flat::DoubleRing => (m - 1, rest),
-        Flat::Nhr | Flat::Nb | Flat::Rhd => (log_ceil(tier.size), rest),
+        Flat::DoubleRing if tier.is_mesh && m > 2 => Cost::over(tier.link, m - 1, rest.div_ceil(2)),
+        Flat::Ring | Flat::DoubleRing => Cost::over(tier.link, m - 1, rest),
+        Flat::Nhr | Flat::Nb | Flat::Rhd => Cost::over(tier.link, log_ceil(tier.size), rest),
     };
-    Cost::over(tier.link, rounds, moved).reducing(if reduces { rest } else { 0 })
+    cost.reducing(if reduces { rest } else { 0 })
 }
 
 fn walks(tiers: &[(Tier, Flat)], work: Work, ranks: u32) -> Cost {
@@ -201,11 +226,7 @@ fn walks(tiers: &[(Tier, Flat)], work: Work, ranks: u32) -> Cost {
         let outer = width.saturating_mul(m);
         cost = if work.operator == Operator::AlltoAll {
             // In one round to all members, the blocks for all that lies behind each.
-            let bundle = part(whole, 1, m);
-            cost.and(match tier.is_mesh {
-                true => Cost::over(tier.link, 1, bundle),
-                false => Cost::over(tier.link, m - 1, bundle.saturating_mul(m - 1)),
-            })
+            cost.and(Cost::fan(tier, m - 1, part(whole, 1, m)))
         } else if work.is_twofold() {
             let bytes = part(whole, 1, width);
             let there = one_way(tier, flat, bytes, work.operator.reduces());
@@ -259,7 +280,7 @@ fn ahc(groups: &[u32], (inside, between): (Flat, Flat), work: Work, shape: &Shap
         return Cost::default();
     };
     let [inner, outer] = shape.inside_outside;
-    let own = Tier { size: largest.max(1), link: inner, level: 0, is_mesh: true };
+    let own = Tier { size: largest.max(1), link: inner, level: 0, is_mesh: shape.meshed };
     let apart = Tier { size: groups.len() as u32, link: outer, level: 1, is_mesh: false };
     let whole = work.whole(shape.ranks);
     let shared = part(whole, 1, u64::from(smallest));

@@ -11,7 +11,7 @@ use crate::operator::Operator;
 
 use super::hccl_algo::{HcclAlgo, Levels, Word};
 use super::products::{Product, support, words};
-use super::table::{BETWEEN, TWO_SHOT, View, ahc, flat_over_all, hierarchies, pipeline};
+use super::table::{BETWEEN, DIRECT, TWO_SHOT, View, ahc, flat_over_all, hierarchies, pipeline};
 use super::{Reach, obstacle};
 
 /// What is asked for.
@@ -140,11 +140,12 @@ impl<'a> Wish<'a> {
             _ if fixed.is_empty() => Vec::new(),
             // On mapped memory the automatic choice is a mesh.
             _ if full_mesh && view.case.reach == Reach::Mapped => Vec::new(),
-            // On links it is one but for these.
-            [_] if full_mesh => match self.operator() {
+            // In a mesh it is one but for these.
+            [_] if full_mesh && view.shape.is_one_mesh() => match self.operator() {
                 Operator::Broadcast | Operator::Reduce => vec![TWO_SHOT],
                 _ => Vec::new(),
             },
+            [_] if full_mesh => vec![TWO_SHOT, DIRECT],
             [_] => fixed.iter().map(|(_, flat)| flat_over_all(*flat)).collect(),
             _ => hierarchies(view, &fixed, &BETWEEN),
         }
@@ -157,7 +158,8 @@ impl<'a> Wish<'a> {
             return None;
         }
         let flat = if word == Word::Ring { Flat::Ring } else { Flat::Mesh };
-        if flat == Flat::Ring && goes_by_pairs(self.operator()) {
+        let in_tiers = self.view.shape.tiers.len() > 1;
+        if goes_by_pairs(self.operator()) && (flat == Flat::Ring || in_tiers) {
             let what = format!("does not act on {}, which goes by pairs", self.operator());
             self.note(level, word, &what);
             return None;

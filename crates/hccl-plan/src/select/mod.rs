@@ -1,6 +1,6 @@
 //! Which algorithm runs.
 //!
-//! [`select`] answers from a table of rows ([`table`]), the first of which that fits decides, and
+//! [`select`] answers from a table of rows, the first of which that fits decides, and
 //! says why: what the numbers were, what else was considered, and what of a user's wish could not
 //! be followed. It is a function of its arguments alone, in whole numbers, so that all ranks of a
 //! communicator that ask with the same case get the same answer.
@@ -176,10 +176,10 @@ fn reason(view: &View<'_>, why: &str, among: &[Algorithm]) -> String {
     let [first, second, ..] = among else {
         return why.to_owned();
     };
-    let links = if view.shape.links_known { "the links of the topology" } else { "assumed links" };
     format!(
-        "{why}; on {links} {first} is estimated at {}, the next, {second}, at {}",
+        "{why}; {first} is estimated at {}, the next, {second}, at {} ({})",
         view.cost(first),
-        view.cost(second)
+        view.cost(second),
+        view.shape.links()
     )
 }

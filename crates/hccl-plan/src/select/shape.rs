@@ -1,6 +1,9 @@
 //! A topology as a choice sees it: tiers that have something to do, with the link of each.
 
-use crate::topology::{Link, Topology};
+use crate::clusters::{HCCS, ROCE_200};
+use crate::topology::{Link, Ports, Topology};
+
+use super::text::{speed, time};
 
 /// A tier whose groups have more than one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +29,17 @@ pub(super) struct Shape {
     pub(super) uneven: Option<Vec<u32>>,
     /// The link inside the servers and the slowest between them, for uneven servers.
     pub(super) inside_outside: [Link; 2],
+    /// Whether the ranks of a server have a link for each pair.
+    pub(super) meshed: bool,
     /// Whether links are those of the topology, and not assumed.
     pub(super) links_known: bool,
     /// How many ranks a server has, where all have the same.
     pub(super) server: Option<u32>,
 }
 
-/// What is assumed of links where a topology says nothing, by tier. Between servers: the latency
-/// with which HCCL compares algorithms, and a port of 200 Gbit/s; inside: one link of seven of an
-/// 8-device server.
-const ASSUMED: [Link; 2] = [
-    Link { latency_ns: 10_000, bytes_per_s: 28_000_000_000 },
-    Link { latency_ns: 60_000, bytes_per_s: 25_000_000_000 },
-];
+/// What is assumed of links where a topology says nothing: those of Atlas A2, in a server and
+/// between servers.
+const ASSUMED: [Link; 2] = [HCCS, ROCE_200];
 
 impl Shape {
     pub(super) fn of(topology: &Topology, ranks: u32) -> Self {
@@ -54,13 +55,17 @@ impl Shape {
             tiers: Vec::new(),
             uneven: None,
             inside_outside: [link(0), between],
+            meshed: topology.ports(0) == Ports::Pair,
             links_known: !topology.links.is_empty(),
             server: even(servers),
         };
         let mut width = 1u64;
         for (level, sizes) in topology.groups.iter().enumerate() {
             let tier = match even(sizes) {
-                Some(size) => Tier { size, link: link(level), level, is_mesh: level == 0 },
+                Some(size) => {
+                    let is_mesh = topology.ports(level) == Ports::Pair;
+                    Tier { size, link: link(level), level, is_mesh }
+                }
                 // All further members together are one tier.
                 None if level > 0 => {
                     let size = u32::try_from(u64::from(ranks) / width).unwrap_or(0);
@@ -91,8 +96,29 @@ impl Shape {
     /// All ranks as one tier: over the slowest of the links.
     pub(super) fn over_all(&self) -> Tier {
         let link = slowest(self.tiers.iter().map(|tier| tier.link));
-        let is_mesh = self.is_one_mesh();
-        Tier { size: self.ranks, link, level: usize::from(!is_mesh), is_mesh }
+        let level = self.tiers.first().map_or(0, |tier| tier.level);
+        Tier { size: self.ranks, link, level, is_mesh: self.is_one_mesh() }
+    }
+
+    /// The links that estimates go by, in words.
+    pub(super) fn links(&self) -> String {
+        let link = |Link { latency_ns, bytes_per_s, .. }: Link| {
+            format!("{} and {}", time(latency_ns), speed(bytes_per_s))
+        };
+        let tier = |tier: &Tier| {
+            let name = ["inside servers", "between servers", "between superpods"];
+            let name = name.get(tier.level).unwrap_or(&"between clusters");
+            format!("{} {name}", link(tier.link))
+        };
+        let links = match &self.uneven {
+            Some(_) => {
+                let [inside, outside] = self.inside_outside;
+                vec![format!("{} inside servers, {} between", link(inside), link(outside))]
+            }
+            None => self.tiers.iter().map(tier).collect(),
+        };
+        let source = if self.links_known { "" } else { ", assumed" };
+        format!("links: {}{source}", links.join(", "))
     }
 
     /// Whether every rank has a link of its own to every other.
@@ -112,6 +138,7 @@ fn slowest(links: impl Iterator<Item = Link>) -> Link {
         .reduce(|a, b| Link {
             latency_ns: a.latency_ns.max(b.latency_ns),
             bytes_per_s: a.bytes_per_s.min(b.bytes_per_s),
+            ports: None,
         })
         .unwrap_or(ASSUMED[1])
 }
@@ -157,12 +184,30 @@ mod tests {
     fn links_are_those_of_the_tiers_or_assumed() {
         let mut topology: Topology = "4x3x2".parse().unwrap();
         assert_eq!(Shape::of(&topology, 24).tiers[2].link, ASSUMED[1]);
-        let link = |n: u64| Link { latency_ns: n, bytes_per_s: 1000 / n };
+        let link = |n: u64| Link { latency_ns: n, bytes_per_s: 1000 / n, ports: None };
         topology.links = vec![link(1), link(2), link(4)];
         let shape = Shape::of(&topology, 24);
         assert_eq!(shape.tiers.iter().map(|tier| tier.link).collect::<Vec<_>>(), topology.links);
         assert_eq!(shape.over_all().link, link(4));
         assert_eq!(shape.inside_outside, [link(1), link(4)]);
+        assert_eq!(
+            shape.tiers.iter().map(|tier| tier.is_mesh).collect::<Vec<_>>(),
+            [true, false, false]
+        );
+        topology.links[0].ports = Some(Ports::Rank);
+        topology.links[2].ports = Some(Ports::Pair);
+        let ports = Shape::of(&topology, 24);
+        assert_eq!(
+            ports.tiers.iter().map(|tier| tier.is_mesh).collect::<Vec<_>>(),
+            [false, false, true]
+        );
+        assert!(!ports.meshed && !ports.is_one_mesh());
+        let words = "links: 1 ns and 1000 B/s inside servers, 2 ns and 500 B/s between servers, 4 ns \
+                     and 250 B/s between superpods";
+        assert_eq!(shape.links(), words);
+        let uneven = super::tests::shape("2+3").links();
+        let words = "links: 5 us and 28 GB/s inside servers, 60 us and 25 GB/s between, assumed";
+        assert_eq!(uneven, words);
     }
 
     #[test]

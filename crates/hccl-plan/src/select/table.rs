@@ -83,8 +83,7 @@ pub(super) static ROWS: &[Row] = &[
         name: "barrier",
         when: |view| view.is(&[Operator::Barrier]),
         among: |_| vec![Algorithm::Nb, DIRECT],
-        why: "all meet at once where each pair has a link; through ports, a rank hears of 2^t others \
-              in t rounds",
+        why: "all meet at once, or, of many ranks, each hears of 2^t others in t rounds",
     },
     Row {
         name: "messages",
@@ -152,15 +151,18 @@ pub(super) static ROWS: &[Row] = &[
             let ahc = [Flat::Ring, Flat::Nhr].into_iter().filter_map(|flat| ahc(view, flat));
             let flat = over_all(&BETWEEN).into_iter();
             // On rows AHC cuts every block into columns, which the forms do not price.
-            flat.chain(ahc.filter(|_| view.is(&[Operator::AllReduce]))).collect()
+            flat.chain([Algorithm::Star])
+                .chain(ahc.filter(|_| view.is(&[Operator::AllReduce])))
+                .collect()
         },
         why: "servers differ in size, so all ranks are one level, or AHC joins them",
     },
     Row {
         name: "one tier",
         when: |view| view.shape.tiers.len() == 1,
-        among: |_| over_all(&BETWEEN),
-        why: "each rank has one port, over which ring, NHR and halving-doubling are compared",
+        among: |_| over_all(&BETWEEN).into_iter().chain([Algorithm::Star]).collect(),
+        why: "each rank has one port, so the cheapest of ring, NHR, halving-doubling and, for \
+              operators with a root, star",
     },
     Row {
         name: "tiers",
@@ -169,10 +171,11 @@ pub(super) static ROWS: &[Row] = &[
             let mut all = hierarchies(view, &[], &BETWEEN);
             all.extend(pipeline(view).filter(|_| is_for_pipeline(view)));
             all.extend(over_all(&BETWEEN));
+            all.push(Algorithm::Star);
             all
         },
         why: "a mesh inside a server, and between servers the cheapest of ring, NHR, \
-              halving-doubling and pipeline, or one level over all ranks",
+              halving-doubling and pipeline, or one level over all ranks, or a star",
     },
 ];
 

@@ -1,4 +1,4 @@
-//! Times as people read them.
+//! Times and speeds as people read them.
 
 /// Nanoseconds with three digits that count, in the unit that fits.
 pub(super) fn time(ns: u64) -> String {
@@ -9,6 +9,15 @@ pub(super) fn time(ns: u64) -> String {
         _ => (ns as f64 / 1e9, "s"),
     };
     format!("{} {unit}", three_digits(value))
+}
+
+/// Bytes a second, decimal as links are sold.
+pub(super) fn speed(bytes_per_s: u64) -> String {
+    match bytes_per_s {
+        0..10_000_000 => format!("{bytes_per_s} B/s"),
+        10_000_000..1_000_000_000 => format!("{} MB/s", three_digits(bytes_per_s as f64 / 1e6)),
+        _ => format!("{} GB/s", three_digits(bytes_per_s as f64 / 1e9)),
+    }
 }
 
 fn three_digits(value: f64) -> String {
@@ -27,6 +36,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!([time(999), time(1_234), time(60_000)], ["999 ns", "1.23 us", "60 us"]);
+        assert_eq!([speed(12_500_000_000), speed(125_000_000)], ["12.5 GB/s", "125 MB/s"]);
         assert_eq!([time(1_500_000), time(2_000_000_000)], ["1.5 ms", "2 s"]);
     }
 }
