@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod output;
+mod perf;
 mod plan;
 mod simulate;
 mod units;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Collective communication on this machine: look at algorithms, price them.
+/// Collective communication: look at algorithms, price them, measure them.
 #[derive(Parser)]
 #[command(name = "hccl", version)]
 struct Cli {
@@ -24,12 +25,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Perf(Box<perf::Args>),
     Plan(Box<plan::Args>),
     Simulate(Box<simulate::Args>),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Perf(args) => perf::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Simulate(args) => simulate::run(&args),
     };

@@ -22,6 +22,19 @@ pub(crate) fn deliver(text: &str, file: Option<&Path>) -> Result<()> {
     }
 }
 
+/// A place for a result that comes piece by piece.
+///
+/// # Errors
+/// When the file cannot be made.
+pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn Write>> {
+    Ok(match file {
+        Some(path) => Box::new(
+            std::fs::File::create(path).with_context(|| format!("writing {}", path.display()))?,
+        ),
+        None => Box::new(std::io::stdout()),
+    })
+}
+
 /// Whether an error means that nobody reads stdout any more, which is no failure.
 pub(crate) fn is_gone(error: &anyhow::Error) -> bool {
     error

@@ -1,0 +1,274 @@
+//! `hccl perf`: how fast the operators are on this machine, every result checked.
+
+mod case;
+mod compare;
+mod launch;
+mod rank;
+mod report;
+mod sample;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args as ClapArgs, Subcommand};
+
+use case::{Case, Dtype, Measured, MemoryKind, Reduction};
+use report::{HEADER, Report, Row, csv, line};
+
+use crate::units::size;
+
+/// Measures operators between ranks of this machine.
+///
+/// A time is that of the slowest rank in a call; the median of all calls counts. Sizes are bytes of
+/// the larger buffer of a rank (all-gather: what is gathered; reduce-scatter: the input). Each
+/// size is checked against expected values before it is measured.
+#[derive(ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    measure: Measure,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compares two results that were written with `--format json`.
+    Compare(compare::Args),
+    /// One process of a measurement; started by the others.
+    #[command(hide = true)]
+    Rank,
+}
+
+#[derive(ClapArgs)]
+struct Measure {
+    /// What to measure.
+    #[arg(value_enum, default_value = "allreduce")]
+    operator: Measured,
+    /// How many ranks.
+    #[arg(short = 'p', long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ranks: u32,
+    /// Ranks as processes or as threads of one.
+    #[arg(long = "as", value_enum, default_value = "processes")]
+    ranks_as: RanksAs,
+    /// Smallest size: bytes, with K, M or G behind.
+    #[arg(short = 'b', long, default_value = "8", value_parser = size)]
+    min_bytes: u64,
+    /// Largest size.
+    #[arg(short = 'e', long, default_value = "64M", value_parser = size)]
+    max_bytes: u64,
+    /// From a size to the next.
+    #[arg(short = 'f', long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..))]
+    step_factor: u64,
+    /// Type of the elements.
+    #[arg(short = 'd', long, value_enum, default_value = "fp32")]
+    dtype: Dtype,
+    /// How values are combined.
+    #[arg(short = 'o', long, value_enum, default_value = "sum")]
+    op: Reduction,
+    /// The root, for operators that have one.
+    #[arg(short = 'r', long, default_value_t = 0)]
+    root: u32,
+    /// Where buffers are.
+    #[arg(short = 'm', long, value_enum, default_value = "private")]
+    memory: MemoryKind,
+    /// Input and output are one buffer.
+    #[arg(short = 'i', long)]
+    in_place: bool,
+    /// Measured calls of a size; without it more of small ones and fewer of large ones.
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
+    iters: Option<u32>,
+    /// Calls of a size before the measured ones.
+    #[arg(short = 'w', long)]
+    warmup: Option<u32>,
+    /// Whether results are compared with what they must be.
+    #[arg(short = 'c', long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    check: u8,
+    /// An algorithm, as `hccl plan` takes it.
+    #[arg(long)]
+    algo: Option<String>,
+    /// Form of the result.
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// File for it; standard output without.
+    #[arg(long)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum RanksAs {
+    Processes,
+    Threads,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Table,
+    Csv,
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    match &args.command {
+        Some(Command::Compare(args)) => compare::run(args),
+        Some(Command::Rank) => launch::be_a_rank(),
+        None => args.measure.run(),
+    }
+}
+
+impl Measure {
+    fn case(&self) -> Result<Case> {
+        if self.min_bytes == 0 || self.min_bytes > self.max_bytes {
+            bail!(
+                "sizes from {} to {}: allowed are rising ones above 0",
+                self.min_bytes,
+                self.max_bytes
+            );
+        }
+        if self.root >= self.ranks {
+            bail!("the root is {}: allowed is a rank from 0 to {}", self.root, self.ranks - 1);
+        }
+        if self.in_place && !self.operator.works_in_place() {
+            bail!(
+                "{:?} does not work in place: allowed are allreduce, allgather, reducescatter",
+                self.operator
+            );
+        }
+        if self.operator == Measured::PingPong && self.ranks < 2 {
+            bail!("a ping-pong with {} ranks: allowed are 2 or more", self.ranks);
+        }
+        if let Some(algo) = &self.algo {
+            algo.parse::<hccl_plan::Algorithm>()?;
+        }
+        let larger = |bytes: &u64| bytes.checked_mul(self.step_factor);
+        let mut sizes: Vec<u64> = std::iter::successors(Some(self.min_bytes), larger)
+            .take_while(|bytes| *bytes <= self.max_bytes)
+            .collect();
+        if self.operator == Measured::Barrier {
+            sizes = vec![0];
+        }
+        Ok(Case {
+            operator: self.operator,
+            dtype: self.dtype,
+            op: self.op,
+            root: self.root,
+            memory: self.memory,
+            in_place: self.in_place,
+            sizes,
+            iterations: self.iters,
+            warm_up: self.warmup,
+            check: self.check == 1,
+            algorithm: self.algo.clone(),
+        })
+    }
+
+    fn run(&self) -> Result<()> {
+        let case = self.case()?;
+        let mut out = crate::output::open(self.output.as_deref())?;
+        let ranks_as = if self.ranks_as == RanksAs::Threads { "threads" } else { "processes" };
+        let machine = machine();
+        if self.format == Format::Table {
+            let op =
+                if self.operator.reduces() { format!(" {:?}", self.op) } else { String::new() };
+            let place = if self.in_place { "in place" } else { "out of place" };
+            writeln!(
+                out,
+                "# {:?} {:?}{op}, {} ranks as {ranks_as}, {:?} memory, {place}, on {machine}\n{HEADER}",
+                self.operator, self.dtype, self.ranks, self.memory
+            )?;
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        let watched = self.format != Format::Table || self.output.is_some();
+        let progress = watched && std::io::stderr().is_terminal();
+        let total = case.sizes.len();
+        let mut take = |row: Row| {
+            if self.format == Format::Table {
+                writeln!(out, "{}", line(&row))?;
+                out.flush()?;
+            }
+            rows.push(row);
+            if progress {
+                eprint!("\r{} of {total} sizes", rows.len());
+            }
+            Ok(())
+        };
+        match self.ranks_as {
+            RanksAs::Threads => launch::threads(self.ranks, &case, &mut take)?,
+            RanksAs::Processes => launch::processes(self.ranks, &case, &mut take)?,
+        }
+        if progress {
+            eprintln!();
+        }
+        match self.format {
+            Format::Table => {}
+            Format::Csv => csv(&mut out, &rows)?,
+            Format::Json => {
+                let version = env!("CARGO_PKG_VERSION").to_owned();
+                let report = Report { case, ranks_as: ranks_as.into(), machine, version, rows };
+                serde_json::to_writer_pretty(&mut out, &report).context("the result")?;
+                writeln!(out)?;
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// The processor's own name, and how many of them this process may use.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = name.map_or("a processor without a name", |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{cores} x {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn case() -> Case {
+        Case {
+            operator: Measured::AllReduce,
+            dtype: Dtype::Fp32,
+            op: Reduction::Sum,
+            root: 0,
+            memory: MemoryKind::Private,
+            in_place: false,
+            sizes: vec![8, 4096, 40_000],
+            iterations: Some(3),
+            warm_up: Some(1),
+            check: true,
+            algorithm: None,
+        }
+    }
+
+    #[test]
+    fn every_operator_and_type_is_measured_and_checked() {
+        use clap::ValueEnum as _;
+        for operator in Measured::value_variants() {
+            for (memory, in_place) in [
+                (MemoryKind::Private, false),
+                (MemoryKind::Shared, false),
+                (MemoryKind::Shared, operator.works_in_place()),
+            ] {
+                let case = Case { operator: *operator, memory, in_place, root: 1, ..case() };
+                let mut rows = Vec::new();
+                let mut take = |row| {
+                    rows.push(row);
+                    Ok(())
+                };
+                launch::threads(3, &case, &mut take).unwrap();
+                assert_eq!(rows.len(), 3);
+                assert!(rows.iter().all(|row| row.iterations == 3 && row.median_us > 0.0));
+            }
+        }
+        for dtype in Dtype::value_variants() {
+            for op in Reduction::value_variants() {
+                let case = Case { dtype: *dtype, op: *op, sizes: vec![800], ..case() };
+                launch::threads(3, &case, &mut |_| Ok(())).unwrap();
+            }
+        }
+    }
+}
