@@ -5,8 +5,8 @@ use std::str::FromStr;
 use anyhow::{Context as _, Error, Result};
 use hccl_plan::{Algorithm, Flat, Mesh, Topology};
 
-/// Most ranks for which algorithms of one tier are tried without being asked for.
-const FLAT_MAX: u32 = 4096;
+/// Up to so many ranks, slower algorithms are tried without being asked for.
+const FEW_RANKS: u32 = 4096;
 
 /// An algorithm, or a form that a topology completes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,12 +72,11 @@ impl Choice {
     /// What is worth a look when nothing was asked for.
     pub(super) fn usual(topology: &Topology) -> Vec<Self> {
         if topology.groups.len() > 1 {
-            let mut choices = vec![
-                Self::Tiers(vec![Flat::Mesh, Flat::Nhr]),
-                Self::Tiers(vec![Flat::Mesh, Flat::Ring]),
-            ];
-            // One tier of very many ranks takes long to expand.
-            if topology.ranks() <= FLAT_MAX {
+            let tiers = |outer| Self::Tiers(vec![Flat::Mesh, outer]);
+            let mut choices = vec![tiers(Flat::Nhr)];
+            // Rings, and one tier, of very many ranks take minutes.
+            if topology.ranks() <= FEW_RANKS {
+                choices.push(tiers(Flat::Ring));
                 choices.extend([Algorithm::Nhr, Algorithm::Pairwise].map(Self::Whole));
             }
             return choices;
