@@ -120,7 +120,7 @@ fn main() -> Result<ExitCode> {
         let scenario =
             Scenario::draw(seed, arguments.ranks, faults, visibility, arguments.operator);
         let trace = arguments.trace.then(|| -> Trace { Box::new(|record| println!("{record}")) });
-        match run(&scenario, &plain, trace, Some(&watchdog)) {
+        match run(&scenario, plain, trace, Some(&watchdog)) {
             Ok(report) => sum.add(&report),
             Err(failure) => {
                 println!("seed {seed}: {failure}\nagain with: {replay}");

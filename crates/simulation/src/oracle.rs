@@ -1,38 +1,45 @@
 //! What every rank's output must hold after a call, by the operator's definition.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use hccl::Operator;
 
 use crate::call::Call;
+use crate::scenario::Scenario;
 use crate::values::Values;
 
 /// The oracle of one call.
-pub(crate) struct Oracle<'a> {
-    call: &'a Call,
+pub(crate) struct Oracle {
+    scenario: Rc<Scenario>,
+    index: usize,
     values: Values,
-    ranks: u32,
     /// The reduction, or the inputs of all ranks one after the other: what many ranks ask for.
     common: OnceCell<Vec<u8>>,
 }
 
-impl<'a> Oracle<'a> {
-    pub(crate) fn new(call: &'a Call, ranks: u32) -> Self {
-        let Call { seed, data_type, reduce_op, .. } = *call;
-        let values = Values { seed, data_type, reduce_op, ranks };
-        Self { call, values, ranks, common: OnceCell::new() }
+impl Oracle {
+    /// The oracle of call number `index`.
+    pub(crate) fn new(scenario: &Rc<Scenario>, index: usize) -> Self {
+        let Call { seed, data_type, reduce_op, .. } = scenario.calls[index];
+        let values = Values { seed, data_type, reduce_op, ranks: scenario.ranks };
+        Self { scenario: scenario.clone(), index, values, common: OnceCell::new() }
+    }
+
+    fn call(&self) -> &Call {
+        &self.scenario.calls[self.index]
     }
 
     /// A rank's input.
     pub(crate) fn input(&self, rank: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
-        self.values.append(rank, 0, self.call.lens(self.ranks, rank).0, &mut bytes);
+        self.values.append(rank, 0, self.call().lens(self.values.ranks, rank).0, &mut bytes);
         bytes
     }
 
     /// Writes into `output` what the call must have written there on a rank.
     pub(crate) fn apply(&self, rank: u32, output: &mut [u8]) {
-        let call = self.call;
+        let call = self.call();
         let size = call.data_type.size();
         let mut block = Vec::new();
         match call.operator {
@@ -52,7 +59,7 @@ impl<'a> Oracle<'a> {
             }
             Operator::AlltoAll => {
                 let first = u64::from(rank) * call.count;
-                (0..self.ranks)
+                (0..self.values.ranks)
                     .for_each(|from| self.values.append(from, first, call.count, &mut block));
                 output.copy_from_slice(&block);
             }
@@ -69,18 +76,18 @@ impl<'a> Oracle<'a> {
 
     fn common(&self) -> &[u8] {
         self.common.get_or_init(|| {
-            let call = self.call;
+            let call = self.call();
             let mut bytes = Vec::new();
             let mut gather = |ranks: std::ops::Range<u32>| {
                 ranks.for_each(|rank| self.values.append(rank, 0, call.count, &mut bytes));
             };
             match (call.operator, call.reduce_op) {
                 (Operator::ReduceScatter, Some(op)) => {
-                    bytes = self.values.reduced(op, call.count * u64::from(self.ranks));
+                    bytes = self.values.reduced(op, call.count * u64::from(self.values.ranks));
                 }
                 (_, Some(op)) => bytes = self.values.reduced(op, call.count),
                 (Operator::Broadcast, _) => gather(call.root..call.root + 1),
-                _ => gather(0..self.ranks),
+                _ => gather(0..self.values.ranks),
             }
             bytes
         })
