@@ -86,9 +86,13 @@ impl Agenda {
         }
     }
 
-    /// Who goes on next. It watches no line any more.
-    pub(crate) fn next(&mut self) -> Option<(u64, u32, Why)> {
-        while let Some(Reverse((at, _, rank, ticket))) = self.heap.pop() {
+    /// Who goes on next, if that is by `until`. It watches no line any more.
+    pub(crate) fn next(&mut self, until: u64) -> Option<(u64, u32, Why)> {
+        while let Some(&Reverse((at, _, rank, ticket))) = self.heap.peek() {
+            if at > until {
+                return None;
+            }
+            self.heap.pop();
             let entry = self.entry(rank);
             if entry.ticket == ticket {
                 let why = entry.why.unwrap_or(Why::Turn);
@@ -152,11 +156,11 @@ mod tests {
         agenda.sleep(0, 1000);
         agenda.sleep(1, 1000);
         agenda.wake(Wake { rank: 1, at_ns: 2000, cause: Cause::Line });
-        let (at, rank, why) = agenda.next().unwrap();
+        let (at, rank, why) = agenda.next(u64::MAX).unwrap();
         assert_eq!((rank, why), (1, Why::Woken));
         assert!((2000..2000 + LATENCY_MAX_NS).contains(&at));
-        assert_eq!(agenda.next(), Some((1000 + SLEEP_MAX_NS, 0, Why::SleptOut)));
-        assert_eq!(agenda.next(), None);
+        assert_eq!(agenda.next(u64::MAX), Some((1000 + SLEEP_MAX_NS, 0, Why::SleptOut)));
+        assert_eq!(agenda.next(u64::MAX), None);
     }
 
     #[test]
@@ -165,14 +169,14 @@ mod tests {
         let wake = |at_ns, cause| Wake { rank: 2, at_ns, cause };
         agenda.wake(wake(500, Cause::Gone));
         agenda.sleep(2, 1000);
-        assert_eq!(agenda.next(), Some((1000 + SLEEP_MAX_NS, 2, Why::SleptOut)));
+        assert_eq!(agenda.next(u64::MAX), Some((1000 + SLEEP_MAX_NS, 2, Why::SleptOut)));
         // A change of the line is seen even if it came before the sleep.
         agenda.wake(wake(500, Cause::Line));
         agenda.sleep(2, 1000);
-        assert!(agenda.next().unwrap().0 < 1000 + LATENCY_MAX_NS);
+        assert!(agenda.next(u64::MAX).unwrap().0 < 1000 + LATENCY_MAX_NS);
         agenda.sleep(2, 1000);
         agenda.wake(wake(1500, Cause::Gone));
-        assert_eq!(agenda.next().unwrap().2, Why::Woken);
+        assert_eq!(agenda.next(u64::MAX).unwrap().2, Why::Woken);
     }
 
     #[test]
@@ -180,6 +184,6 @@ mod tests {
         let mut agenda = agenda();
         agenda.sleep(0, 0);
         agenda.wake(Wake { rank: 0, at_ns: SLEEP_MAX_NS + 5, cause: Cause::Line });
-        assert_eq!(agenda.next(), Some((SLEEP_MAX_NS, 0, Why::Woken)));
+        assert_eq!(agenda.next(u64::MAX), Some((SLEEP_MAX_NS, 0, Why::Woken)));
     }
 }

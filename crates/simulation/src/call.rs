@@ -44,6 +44,9 @@ const REDUCE_OPS: [ReduceOp; 4] = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max,
 const FEW: u64 = 16 << 10;
 const MANY: u64 = 4 << 10;
 const LARGE: u64 = 64 << 10;
+/// Bytes for very few ranks now and then: the engine works on such a step in several polls.
+const HUGE: u64 = 1 << 20;
+const VERY_FEW_RANKS: u32 = 3;
 /// Up to so many ranks are few.
 const FEW_RANKS: u32 = 64;
 
@@ -186,21 +189,19 @@ impl Call {
     }
 
     fn draw_count(&self, ranks: u32, dice: &mut Dice) -> u64 {
-        let many = ranks > FEW_RANKS;
-        let bytes = if dice.once_in(32) {
-            LARGE
-        } else if many {
-            MANY
-        } else {
-            FEW
-        };
         let is_root = true;
-        let blocks = self
-            .operator
-            .input_blocks(ranks, is_root)
-            .max(self.operator.output_blocks(ranks, is_root));
-        let size = self.data_type.size() as u64;
-        let most = (bytes / size / u64::from(blocks.max(1))).max(2);
+        let input = self.operator.input_blocks(ranks, is_root);
+        let blocks = input.max(self.operator.output_blocks(ranks, is_root)).max(1);
+        let most = |bytes: u64| {
+            let size = self.data_type.size() as u64;
+            (bytes / size / u64::from(blocks)).max(2)
+        };
+        if ranks <= VERY_FEW_RANKS && dice.once_in(24) {
+            let most = most(HUGE);
+            return most - dice.below(most / 8 + 1);
+        }
+        let usual = if ranks > FEW_RANKS { MANY } else { FEW };
+        let most = most(if dice.once_in(32) { LARGE } else { usual });
         // All sizes alike, from nothing on.
         let most = most >> dice.below(u64::from(most.ilog2()) + 1);
         dice.below(most + 1)

@@ -15,6 +15,8 @@ pub struct Report {
     pub sleeps: u64,
     /// How often a rank got on that nobody woke. May happen only where a rank dies.
     pub rescued: u64,
+    /// The first such rank.
+    pub first_rescued: Option<u32>,
     /// The rank that was lost, if it was.
     pub lost: Option<u32>,
     /// Ranks that ended with an error which itself says who is lost.

@@ -10,6 +10,7 @@
 mod agenda;
 mod call;
 mod failure;
+mod interrupt;
 mod layout;
 mod oracle;
 mod player;
@@ -19,10 +20,11 @@ mod scenario;
 mod simulation;
 mod uneven;
 mod values;
+mod verdict;
 mod watchdog;
 
 pub use call::{Call, OPERATORS};
 pub use failure::{Failure, Report, Standing};
 pub use scenario::{Faults, Scenario};
-pub use simulation::{Wrap, plain, run};
+pub use simulation::{plain, run};
 pub use watchdog::Watchdog;

@@ -129,7 +129,7 @@ fn main() -> Result<ExitCode> {
             arguments.algorithm.clone(),
         );
         let trace = arguments.trace.then(|| -> Trace { Box::new(|record| println!("{record}")) });
-        match run(&scenario, &plain, trace, Some(&watchdog)) {
+        match run(&scenario, plain, trace, Some(&watchdog)) {
             Ok(report) => sum.add(&report),
             Err(failure) => {
                 println!("seed {seed}: {failure}\nagain with: {replay}");

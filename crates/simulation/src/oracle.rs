@@ -1,35 +1,42 @@
 //! What every rank's output must hold after a call, by the operator's definition.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use hccl::Operator;
 
 use crate::call::Call;
+use crate::scenario::Scenario;
 use crate::uneven::Uneven;
 use crate::values::Values;
 
 /// The oracle of one call.
-pub(crate) struct Oracle<'a> {
-    call: &'a Call,
+pub(crate) struct Oracle {
+    scenario: Rc<Scenario>,
+    index: usize,
     values: Values,
-    ranks: u32,
     /// The reduction, or the inputs of all ranks one after the other: what many ranks ask for.
     common: OnceCell<Vec<u8>>,
 }
 
-impl<'a> Oracle<'a> {
-    pub(crate) fn new(call: &'a Call, ranks: u32) -> Self {
-        let Call { seed, data_type, reduce_op, .. } = *call;
-        let values = Values { seed, data_type, reduce_op, ranks };
-        Self { call, values, ranks, common: OnceCell::new() }
+impl Oracle {
+    /// The oracle of call number `index`.
+    pub(crate) fn new(scenario: &Rc<Scenario>, index: usize) -> Self {
+        let Call { seed, data_type, reduce_op, .. } = scenario.calls[index];
+        let values = Values { seed, data_type, reduce_op, ranks: scenario.ranks };
+        Self { scenario: scenario.clone(), index, values, common: OnceCell::new() }
+    }
+
+    fn call(&self) -> &Call {
+        &self.scenario.calls[self.index]
     }
 
     /// Writes a rank's input; what lies between runs of it stays.
     pub(crate) fn fill(&self, rank: u32, input: &mut [u8]) {
         let mut bytes = Vec::new();
-        match &self.call.uneven {
+        match &self.call().uneven {
             Some(uneven) => {
-                let size = self.call.data_type.size();
+                let size = self.call().data_type.size();
                 for run in uneven.input_runs(rank) {
                     bytes.clear();
                     self.values.append(rank, run.index, run.len, &mut bytes);
@@ -38,7 +45,7 @@ impl<'a> Oracle<'a> {
                 }
             }
             None => {
-                self.values.append(rank, 0, self.call.lens(self.ranks, rank).0, &mut bytes);
+                self.values.append(rank, 0, self.call().lens(self.values.ranks, rank).0, &mut bytes);
                 input.copy_from_slice(&bytes);
             }
         }
@@ -46,7 +53,7 @@ impl<'a> Oracle<'a> {
 
     /// Writes into `output` what the call must have written there on a rank.
     pub(crate) fn apply(&self, rank: u32, output: &mut [u8]) {
-        let call = self.call;
+        let call = self.call();
         let size = call.data_type.size();
         let mut block = Vec::new();
         match call.operator {
@@ -66,7 +73,7 @@ impl<'a> Oracle<'a> {
             }
             Operator::AlltoAll => {
                 let first = u64::from(rank) * call.count;
-                (0..self.ranks)
+                (0..self.values.ranks)
                     .for_each(|from| self.values.append(from, first, call.count, &mut block));
                 output.copy_from_slice(&block);
             }
@@ -97,14 +104,14 @@ impl<'a> Oracle<'a> {
 
     fn common(&self) -> &[u8] {
         self.common.get_or_init(|| {
-            let call = self.call;
+            let call = self.call();
             let mut bytes = Vec::new();
             let mut gather = |ranks: std::ops::Range<u32>| {
                 ranks.for_each(|rank| self.values.append(rank, 0, call.count, &mut bytes));
             };
             match (call.operator, call.reduce_op) {
                 (Operator::ReduceScatter, Some(op)) => {
-                    bytes = self.values.reduced(op, call.count * u64::from(self.ranks));
+                    bytes = self.values.reduced(op, call.count * u64::from(self.values.ranks));
                 }
                 (Operator::ReduceScatterV, Some(op)) => {
                     let row = call.uneven.as_ref().map_or(0, Uneven::row);
@@ -112,7 +119,7 @@ impl<'a> Oracle<'a> {
                 }
                 (_, Some(op)) => bytes = self.values.reduced(op, call.count),
                 (Operator::Broadcast, _) => gather(call.root..call.root + 1),
-                _ => gather(0..self.ranks),
+                _ => gather(0..self.values.ranks),
             }
             bytes
         })

@@ -5,6 +5,7 @@
 //! buffers, as a program may: a peer that still reads there, or writes there, spoils the results.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use hccl::{
     Communicator, Direction, Error, Memory, Operation, Piece, Polled, Request, Transfer, Transfers,
@@ -48,10 +49,11 @@ pub(crate) enum Turn {
     Over,
 }
 
-pub(crate) struct Player<'a> {
+pub(crate) struct Player {
     pub(crate) rank: u32,
     pub(crate) fate: Fate,
-    scenario: &'a Scenario,
+    scenario: Rc<Scenario>,
+    dice: Dice,
     communicator: Option<Communicator>,
     layout: Layout,
     /// Calls under way, by stream; the first of each stream is polled.
@@ -62,9 +64,9 @@ pub(crate) struct Player<'a> {
     mirror: Vec<u8>,
 }
 
-impl<'a> Player<'a> {
+impl Player {
     pub(crate) fn new(
-        scenario: &'a Scenario,
+        scenario: Rc<Scenario>,
         layout: Layout,
         rank: u32,
         communicator: Communicator,
@@ -77,6 +79,7 @@ impl<'a> Player<'a> {
         Self {
             rank,
             fate: Fate::Playing,
+            dice: Dice::new(mix_all([scenario.seed, rank.into(), 4])),
             scenario,
             communicator: Some(communicator),
             layout,
@@ -95,13 +98,12 @@ impl<'a> Player<'a> {
     pub(crate) fn turn(
         &mut self,
         arm: bool,
-        oracles: &[Oracle<'_>],
+        oracles: &[Oracle],
         network: &Network,
-        dice: &mut Dice,
     ) -> Result<Turn, Failure> {
-        let mut got_on = self.start_some(oracles, network, dice);
+        let mut got_on = self.start_some(oracles, network);
         let mut order: Vec<usize> = (0..self.streams.len()).collect();
-        dice.shuffle(&mut order);
+        self.dice.shuffle(&mut order);
         for stream in order {
             // A rank that died in a call does nothing after it.
             if !matches!(self.fate, Fate::Playing) || network.died_ns(self.rank).is_some() {
@@ -193,15 +195,15 @@ impl<'a> Player<'a> {
     }
 
     /// Starts calls, or leaves that for the next turn. True if there was, or is, any to start.
-    fn start_some(&mut self, oracles: &[Oracle<'_>], network: &Network, dice: &mut Dice) -> bool {
-        let scenario = self.scenario;
+    fn start_some(&mut self, oracles: &[Oracle], network: &Network) -> bool {
+        let scenario = self.scenario.clone();
         let mut got_on = false;
         while self.started < scenario.calls.len()
             && self.under_way < scenario.ahead
             && network.died_ns(self.rank).is_none()
         {
             got_on = true;
-            if dice.once_in(4) {
+            if self.dice.once_in(4) {
                 break;
             }
             let Some(communicator) = &self.communicator else { break };
@@ -240,7 +242,7 @@ impl<'a> Player<'a> {
     fn judge(
         &mut self,
         index: usize,
-        oracle: &Oracle<'_>,
+        oracle: &Oracle,
         network: &Network,
         private: Option<Private>,
     ) -> Result<(), Failure> {

@@ -25,7 +25,7 @@ fn simulate(
     );
     watchdog.say(|| again.clone());
     let scenario = Scenario::draw(seed, ranks, faults, visibility, None, None);
-    run(&scenario, &plain, None, Some(watchdog)).unwrap_or_else(|failure| {
+    run(&scenario, plain, None, Some(watchdog)).unwrap_or_else(|failure| {
         panic!("{failure}\nagain with: {again}");
     })
 }

@@ -190,11 +190,10 @@ impl Fabric for Planted {
 
 /// Runs seeds until one fails. A fault that shows only now and then needs some.
 fn first_failure(plant: Plant, faults: Faults, visibility: Visibility) -> Option<Failure> {
-    let wrap =
-        |inner| -> Box<dyn Fabric> { Box::new(Planted { inner, plant, calls: AtomicU64::new(0) }) };
+    let wrap = |inner| Planted { inner, plant, calls: AtomicU64::new(0) };
     (0..40).find_map(|seed| {
         let scenario = Scenario::draw(seed, 6, faults, visibility, None, None);
-        run(&scenario, &wrap, None, None).err()
+        run(&scenario, wrap, None, None).err()
     })
 }
 

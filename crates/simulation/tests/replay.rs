@@ -18,7 +18,7 @@ fn traced(seed: u64, faults: Faults, visibility: Visibility) -> (Report, u64, u6
         record.hash(&mut seen.1);
     });
     let scenario = Scenario::draw(seed, 7, faults, visibility, None, None);
-    let report = run(&scenario, &plain, Some(trace), None).unwrap();
+    let report = run(&scenario, plain, Some(trace), None).unwrap();
     let seen = seen.lock().unwrap();
     (report, seen.0, seen.1.finish())
 }

@@ -204,7 +204,7 @@ impl Shared {
 
     /// Whether a rank has heard what became of another.
     pub(super) fn heard(&self, observer: u32, rank: u32, now: u64) -> Option<Told> {
-        if self.gone.load(Relaxed) == 0 {
+        if !self.is_any_gone() {
             return None;
         }
         let told = self.seats.get(rank as usize)?.fate.told()?;
@@ -213,10 +213,15 @@ impl Shared {
         self.delay.is_over(way, stamp, now).then_some(told)
     }
 
+    /// Whether any rank is gone, be it that nobody has heard of it.
+    pub(super) fn is_any_gone(&self) -> bool {
+        self.gone.load(Relaxed) > 0
+    }
+
     /// Whether a rank has heard of any that is gone.
     pub(super) fn heard_any(&self, observer: u32, now: u64) -> bool {
         let knows = &self.seats[observer as usize].knows_gone;
-        if self.gone.load(Relaxed) > 0 && !knows.load(Relaxed) {
+        if self.is_any_gone() && !knows.load(Relaxed) {
             let any = (0..self.ranks).any(|rank| self.heard(observer, rank, now).is_some());
             knows.store(any, Relaxed);
         }
@@ -258,7 +263,7 @@ impl Shared {
         let arrived = |event, stamp| self.arrived(observer, peer, event, stamp, now);
         peer < self.ranks
             && (self.lines.reached(peer, wanted, arrived)
-                || self.gone.load(Relaxed) > 0
+                || self.is_any_gone()
                     && self.lines.word(peer) >= wanted
                     && self.heard(observer, peer, now).is_some())
     }
