@@ -45,7 +45,12 @@ impl Oracle {
                 }
             }
             None => {
-                self.values.append(rank, 0, self.call().lens(self.values.ranks, rank).0, &mut bytes);
+                self.values.append(
+                    rank,
+                    0,
+                    self.call().lens(self.values.ranks, rank).0,
+                    &mut bytes,
+                );
                 input.copy_from_slice(&bytes);
             }
         }

@@ -17,6 +17,9 @@ use crate::{process, workspace};
 const REAL: &[(&str, &str, &str)] =
     &[("ascendcl", "libascendcl.so", "libascendcl.so"), ("libhccl", "libhccl_c.so", "libhccl.so")];
 
+/// The program: its package, and its name.
+pub(crate) const PROGRAM: (&str, &str) = ("hccl-cli", "hccl");
+
 /// Name, and the library that it stands for. `libopapi.so` and `libnnopbase.so` are missing on
 /// purpose: where they exist torch_npu takes its operators from them.
 const THIN: &[(&str, &str)] = &[
@@ -33,13 +36,14 @@ const THIN: &[(&str, &str)] = &[
 const BUILD_LIMIT: Duration = Duration::from_secs(3600);
 const LINK_LIMIT: Duration = Duration::from_secs(120);
 
-/// Compiles the real libraries; returns the folder they are in.
+/// Compiles the real libraries and the program; returns the folder they are in.
 pub(crate) fn build(profile: Profile) -> Result<PathBuf> {
     let mut command = workspace::cargo();
     command.arg("build");
     for (package, _, _) in REAL {
         command.args(["--package", package]);
     }
+    command.args(["--package", PROGRAM.0]);
     if profile == Profile::Release {
         command.arg("--release");
     }
