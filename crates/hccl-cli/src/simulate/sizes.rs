@@ -40,19 +40,7 @@ pub(super) fn element_bytes(name: &str) -> Result<u32> {
 
 /// One amount.
 pub(super) fn bytes(text: &str) -> Result<u64> {
-    let digits = text.trim();
-    let split = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    let (number, unit) = digits.split_at(split);
-    let scale: u64 = match unit.to_ascii_uppercase().as_str() {
-        "" | "B" => 1,
-        "K" | "KB" | "KIB" => 1 << 10,
-        "M" | "MB" | "MIB" => 1 << 20,
-        "G" | "GB" | "GIB" => 1 << 30,
-        "T" | "TB" | "TIB" => 1 << 40,
-        _ => 0,
-    };
-    let bytes = number.parse().ok().and_then(|number: u64| number.checked_mul(scale));
-    match bytes.filter(|bytes| (1..=BYTES_MAX).contains(bytes)) {
+    match crate::units::size(text).ok().filter(|bytes| (1..=BYTES_MAX).contains(bytes)) {
         Some(bytes) => Ok(bytes),
         None => bail!(
             "`{text}` is no amount of data; allowed are 1 to 1024T, as in 512, 64K, 256M, 4G \
