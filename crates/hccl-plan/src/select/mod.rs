@@ -120,7 +120,7 @@ pub fn select(case: &Case<'_>) -> Choice {
         among => (ASKED, &*asked, among),
     };
     // The cheapest; of equals the first.
-    among.sort_by_key(|algorithm| view.cost(algorithm).total_ns());
+    among.sort_by_cached_key(|algorithm| view.cost(algorithm).total_ns());
     let algorithm = among.first().cloned().unwrap_or(DIRECT);
     let reason = reason(&view, why, &among);
     let is_asked = row == ASKED;
