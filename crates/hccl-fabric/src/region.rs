@@ -30,6 +30,8 @@ impl Region {
     /// # Safety
     /// 1. `base` stays mapped for `len` bytes as long as the region is in use, and is a mapping
     ///    of that segment from its first byte on.
+    /// 2. Ranks read and write it as operations say that are started on it: nobody holds a reference
+    ///    to a piece of it during such an operation.
     pub unsafe fn local(id: SegmentId, base: *mut u8, len: usize) -> Arc<Self> {
         let mut regions = REGIONS.lock();
         let regions = regions.get_or_insert_default();

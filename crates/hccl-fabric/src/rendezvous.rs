@@ -29,6 +29,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// Extra time of the ranks over the root, so that the root's word on who is missing arrives.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// The longest that anybody waits: a year, which a point in time can be away.
+const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// A rendezvous did not come about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -131,7 +134,7 @@ struct End {
 
 impl Meeting {
     fn new(server: Server, timeout: Duration) -> Self {
-        let deadline = Instant::now() + timeout;
+        let deadline = Instant::now() + timeout.min(TIMEOUT_MAX);
         Self { server, deadline, timeout, visitors: Vec::new(), guests: Vec::new() }
     }
 
@@ -440,6 +443,7 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     }
     let here = host_id().map_err(system("finding out which host this is"))?;
     check_reachable(root, here)?;
+    let timeout = timeout.min(TIMEOUT_MAX);
     let started = Instant::now();
     let deadline = started + timeout + GRACE;
     let connection = Connection::connect(&root.socket_name(), started + timeout).map_err(

@@ -169,7 +169,7 @@ impl Collective {
             input: input.memory,
             output: output.memory,
         };
-        match communicator.start(request) {
+        match communicator.begin(request) {
             Ok(operation) => Ok(Pending::operation(operation, [input.used, output.used])),
             Err(error) => {
                 // Nothing was started, so nobody is in the buffers.
@@ -727,7 +727,7 @@ impl Communicator {
         }
         let Part { memory, elements: count, used } = part;
         let transfer = Transfer { direction, peer, data_type: T::DATA_TYPE, count, memory };
-        match self.start_transfers(&[transfer]) {
+        match self.begin_transfers(&[transfer]) {
             Ok(transfers) => Ok(Pending::transfers(transfers, used)),
             Err(error) => {
                 used.into_iter().for_each(Use::end);

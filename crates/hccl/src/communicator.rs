@@ -158,9 +158,32 @@ impl Communicator {
 
     /// Starts an operation. All ranks start the same ones in the same order.
     ///
+    /// Pieces of shared memory are those of a communicator that was made on memory of the caller's.
+    /// One that was joined takes shared memory as [`Buffer`](crate::Buffer)s only.
+    ///
     /// # Errors
     /// When the request cannot be, or the communicator has failed before.
     pub fn start(&self, request: Request) -> Result<Operation, Error> {
+        self.check_pieces([request.input, request.output])?;
+        self.begin(request)
+    }
+
+    /// Refuses pieces of a heap whose owner is not known.
+    fn check_pieces(&self, memories: impl IntoIterator<Item = Memory>) -> Result<(), Error> {
+        for memory in memories {
+            if let (true, Memory::Shared(piece)) = (self.0.on_heap && !memory.is_empty(), memory) {
+                return Err(Error::Invalid {
+                    what: "memory",
+                    given: format!("{} bytes at offset {} of the heap", piece.len, piece.offset),
+                    allowed: "private memory, or a buffer in a typed call".into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::start`], on memory that is known to be the caller's.
+    pub(crate) fn begin(&self, request: Request) -> Result<Operation, Error> {
         let inner = &self.0;
         inner.check_usable()?;
         request.check(self.ranks(), self.rank())?;
@@ -170,11 +193,17 @@ impl Communicator {
     }
 
     /// Starts messages to and from other ranks, all at once: none waits for another, except that
-    /// messages between two ranks go one after the other.
+    /// messages between two ranks go one after the other. Memory is that of [`Self::start`].
     ///
     /// # Errors
     /// When a request cannot be, or the communicator has failed before.
     pub fn start_transfers(&self, requests: &[Transfer]) -> Result<Transfers, Error> {
+        self.check_pieces(requests.iter().map(|request| request.memory))?;
+        self.begin_transfers(requests)
+    }
+
+    /// As [`Self::start_transfers`], on memory that is known to be the caller's.
+    pub(crate) fn begin_transfers(&self, requests: &[Transfer]) -> Result<Transfers, Error> {
         self.0.check_usable()?;
         Transfers::new(self.0.clone(), requests)
     }

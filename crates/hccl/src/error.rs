@@ -78,6 +78,17 @@ pub enum Error {
         /// Whether all had called it, so that some did not finish.
         finishing: bool,
     },
+    /// Operations that were started before it on the same rank did not end in time.
+    #[error(
+        "{context} waited {waited:?} for its turn and ran into the time-out: operations that were \
+         started before it on this rank have not ended; wait for them first, or side by side"
+    )]
+    NotItsTurn {
+        /// Which operation.
+        context: Context,
+        /// How long it waited.
+        waited: Duration,
+    },
     /// A rank's call points outside of the memory that it shares.
     #[error("{context}: rank {peer} shares no memory at {what}")]
     Broken {
@@ -128,7 +139,7 @@ impl Error {
             Self::Peer { fault: Fault::Dead { rank, .. }, .. } => reason::end_of(*rank, true),
             Self::Peer { fault: Fault::Left { rank, .. }, .. } => reason::end_of(*rank, false),
             Self::Peer { .. } | Self::NoRoom { .. } => reason::ABORTED,
-            Self::TimedOut { .. } => reason::TIMED_OUT,
+            Self::TimedOut { .. } | Self::NotItsTurn { .. } => reason::TIMED_OUT,
             Self::Broken { .. } => reason::BROKEN,
             Self::Invalid { .. } | Self::Aborted { .. } | Self::Join(_) | Self::Forked { .. } => {
                 reason::ABORTED

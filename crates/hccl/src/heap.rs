@@ -72,7 +72,8 @@ impl Heap {
     }
 }
 
-impl Workspace for Heap {
+// SAFETY: the allocator gives each granule to one owner at a time.
+unsafe impl Workspace for Heap {
     fn allocate(&self, bytes: u64) -> Result<Piece, String> {
         let granules = bytes.max(1).div_ceil(GRANULE);
         let available = memory().map_or(u64::MAX, |memory| memory.available);

@@ -32,6 +32,9 @@ pub(crate) struct Run {
     pub(crate) len: u64,
 }
 
+/// Most elements of all ranks together.
+const ELEMENTS_MAX: u64 = 1 << 48;
+
 fn end(extents: &[Extent]) -> u64 {
     let end = |extent: &Extent| match extent.len {
         0 => 0,
@@ -95,6 +98,25 @@ impl Lengths {
                     allowed: "the same number of both".into(),
                 });
             }
+        }
+        // Of all ranks, so that all refuse the same lengths.
+        let total = match self {
+            _ if !fits => 0,
+            Self::Rows(rows) => rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.len)),
+            Self::Matrix(rows) => {
+                rows.iter().flatten().fold(0, |sum: u64, len| sum.saturating_add(*len))
+            }
+            Self::Pairs { sends, receives } => {
+                let lens = sends.iter().chain(receives).map(|extent| extent.len);
+                lens.fold(0, u64::saturating_add)
+            }
+        };
+        if total > ELEMENTS_MAX {
+            return Err(Error::Invalid {
+                what: "lengths",
+                given: format!("{total} elements together, or more"),
+                allowed: format!("at most {ELEMENTS_MAX}"),
+            });
         }
         if fits {
             return Ok(());

@@ -30,6 +30,10 @@ impl Operation {
             if call.signature != self.signature {
                 return Err(self.mismatch());
             }
+            if call.words[0] == 0 && self.cut.count > 0 {
+                let what = "rounds of no elements".into();
+                return Err(Error::Broken { context: self.context(), peer: rank, what });
+            }
             self.views.peers[rank as usize] = self.find_buffers(rank, &call)?;
             chunk = chunk.min(call.words[0]);
         }

@@ -96,7 +96,11 @@ impl Private {
 }
 
 /// Gives a communicator room in the memory that its rank shares, for what is on its way.
-pub trait Workspace: Send + Sync {
+///
+/// # Safety
+/// 1. A piece lies in the memory that the rank shares, and until it is freed nobody but the
+///    communicator reads or writes it.
+pub unsafe trait Workspace: Send + Sync {
     /// Room for so many bytes, aligned to 128 bytes at least.
     ///
     /// # Errors

@@ -74,6 +74,8 @@ pub struct Operation {
     pub(crate) cut: Cut,
     pub(crate) reducer: Option<Reducer>,
     pub(crate) average: Average,
+    /// When it was first seen to wait for its turn.
+    queued: Option<Duration>,
     /// Set when the call was published.
     begun: Option<Duration>,
     pub(crate) round: u64,
@@ -139,6 +141,7 @@ impl Operation {
             cut,
             reducer,
             average,
+            queued: None,
             begun: None,
             round: 0,
             stage: Stage::In,
@@ -179,7 +182,13 @@ impl Operation {
             if !self.inner.is_turn_of(self.sequence) {
                 let watch = self.inner.turn_watch(arm);
                 if !self.inner.is_turn_of(self.sequence) {
-                    return Polled::Pending { watch: Some(watch), spin: false };
+                    return match self.wait_for_turn(arm) {
+                        Ok(()) => Polled::Pending { watch: Some(watch), spin: false },
+                        Err(error) => {
+                            self.over = true;
+                            Polled::Failed(self.inner.fail(error))
+                        }
+                    };
                 }
             }
             self.begun = Some(self.inner.fabric.now());
@@ -208,6 +217,22 @@ impl Operation {
     /// When the operation fails.
     pub fn wait(&mut self) -> Result<(), Error> {
         wait(|arm| self.poll(arm))
+    }
+
+    /// An operation that nobody polls keeps those behind it waiting, not for ever.
+    fn wait_for_turn(&mut self, arm: bool) -> Result<(), Error> {
+        self.polls = self.polls.wrapping_add(1);
+        if !arm && !self.polls.is_multiple_of(POLLS_A_LOOK) {
+            return Ok(());
+        }
+        let now = self.inner.fabric.now();
+        let since = *self.queued.get_or_insert(now);
+        match self.inner.options.timeout {
+            Some(limit) if now.saturating_sub(since) >= limit => {
+                Err(Error::NotItsTurn { context: self.context(), waited: limit })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn run(&mut self, arm: bool) -> Result<Polled, Error> {

@@ -1,6 +1,7 @@
 //! Wakes the tasks whose calls wait for other ranks: one thread a process, asleep on the words
 //! that all of them wait for.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -72,7 +73,8 @@ fn run(reactor: &Reactor) {
             late || sleeper.watch.is_none_or(changed)
         });
         for sleeper in woken {
-            sleeper.waker.wake();
+            // A waker is the user's code; its panic is not the end of all other sleepers.
+            let _ = catch_unwind(AssertUnwindSafe(|| sleeper.waker.wake()));
         }
     }
 }

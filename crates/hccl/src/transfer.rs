@@ -81,6 +81,12 @@ impl Transfer {
             let allowed = format!("a rank from 0 to {}", ranks - 1);
             return invalid("peer", self.peer.to_string(), allowed);
         }
+        if let Memory::Shared(piece) = self.memory
+            && piece.offset.checked_add(self.bytes()).is_none()
+        {
+            let given = format!("{} bytes at offset {}", self.bytes(), piece.offset);
+            return invalid("buffer", given, "memory that the rank shares".into());
+        }
         if self.bytes() > self.memory.len() {
             let given = format!("{} bytes long", self.memory.len());
             return invalid("buffer", given, format!("at least {} bytes", self.bytes()));

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
-use hccl::{Bool, Buffer, Communicator, Error, Group, JoinOptions, ReduceOp, Root, run_threads};
+use hccl::{
+    Bool, Buffer, Communicator, DataType, Direction, Error, Group, JoinOptions, Lengths, Memory,
+    Operator, Piece, ReduceOp, Request, Root, Transfer, run_threads,
+};
 
 /// Runs a future on this thread, which sleeps until it is woken.
 fn block_on<F: Future>(future: F) -> (F::Output, u32) {
@@ -307,6 +310,108 @@ fn a_pending_call_that_is_dropped_aborts() {
             assert!(error.contains("rank 0"), "{error}");
         }
         assert!(begun.elapsed() < Duration::from_secs(20));
+    })
+    .unwrap();
+}
+
+#[test]
+fn pieces_of_the_heap_are_lent_by_buffers_only() {
+    run_threads(1, |c| {
+        let victim = Buffer::from_slice(&[7i32; 16]).unwrap();
+        for page in 0..64 {
+            let piece = |offset| Memory::Shared(Piece { offset, len: 64 });
+            let request = Request {
+                operator: Operator::AllReduce,
+                data_type: DataType::I32,
+                reduce_op: Some(ReduceOp::Sum),
+                root: 0,
+                count: 16,
+                lengths: None,
+                input: piece(1 << 20),
+                output: piece(page * 4096),
+            };
+            assert!(matches!(c.start(request), Err(Error::Invalid { what: "memory", .. })));
+            let transfer = |direction| Transfer {
+                direction,
+                peer: 0,
+                data_type: DataType::I32,
+                count: 16,
+                memory: piece(page * 4096),
+            };
+            let both = [transfer(Direction::Send), transfer(Direction::Receive)];
+            assert!(matches!(c.start_transfers(&both), Err(Error::Invalid { .. })));
+        }
+        assert_eq!(*victim, [7; 16]);
+        c.barrier().unwrap();
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_waker_that_panics_does_not_stop_the_others() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("on purpose");
+        }
+    }
+    run_threads(2, |c| {
+        if c.rank() == 0 {
+            let waker = Arc::new(Panics).into();
+            let mut call = pin!(c.barrier_async().unwrap());
+            let polled = call.as_mut().poll(&mut Context::from_waker(&waker));
+            // The other rank comes late, and wakes this one.
+            assert!(polled.is_pending());
+            std::thread::sleep(Duration::from_millis(150));
+            block_on(call).0.unwrap();
+        } else {
+            std::thread::sleep(Duration::from_millis(80));
+            c.barrier().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(30 * u64::from(c.rank())));
+        block_on(c.barrier_async().unwrap()).0.unwrap();
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_call_behind_one_that_nobody_polls_runs_into_the_time_out() {
+    let root = Root::open().unwrap();
+    let mut options = JoinOptions::default();
+    options.communicator.timeout = Some(Duration::from_millis(300));
+    let c = Communicator::join(root.info(), 0, 1, options).unwrap();
+    let (input, mut output) = (vec![0u8; 1 << 20], vec![0u8; 1 << 20]);
+    let _nobody_polls_it = c.all_reduce_async(&input, &mut output, ReduceOp::Max).unwrap();
+    let error = c.barrier().unwrap_err();
+    assert!(matches!(error, Error::NotItsTurn { .. }), "{error}");
+    assert!(error.to_string().contains("Barrier number 2"), "{error}");
+}
+
+#[test]
+fn time_outs_may_be_as_long_as_one_likes() {
+    let root = Root::open_for(Duration::MAX).unwrap();
+    let mut options = JoinOptions { timeout: Some(Duration::MAX), ..JoinOptions::default() };
+    options.communicator.timeout = Some(Duration::MAX);
+    let c = Communicator::join(root.info(), 0, 1, options).unwrap();
+    c.barrier().unwrap();
+}
+
+#[test]
+fn lengths_that_no_memory_has_are_refused_by_all_ranks() {
+    run_threads(2, |c| {
+        let lengths = Lengths::Matrix(vec![vec![0, 0], vec![0, u64::MAX]]);
+        let request = Request {
+            operator: Operator::AlltoAllVC,
+            data_type: DataType::I32,
+            reduce_op: None,
+            root: 0,
+            count: 0,
+            lengths: Some(Arc::new(lengths)),
+            input: Memory::NONE,
+            output: Memory::NONE,
+        };
+        let error = c.start(request).err().unwrap();
+        assert!(matches!(error, Error::Invalid { what: "lengths", .. }), "{error}");
     })
     .unwrap();
 }

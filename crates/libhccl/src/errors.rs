@@ -137,7 +137,7 @@ pub(crate) fn status_of(error: &Error) -> Status {
     match error {
         Error::Invalid { .. } | Error::Mismatch { .. } => Status::Para,
         Error::Peer { .. } | Error::Broken { .. } => Status::Remote,
-        Error::TimedOut { .. } => Status::Timeout,
+        Error::TimedOut { .. } | Error::NotItsTurn { .. } => Status::Timeout,
         Error::NoRoom { .. } => Status::Memory,
         _ => Status::Internal,
     }
@@ -151,7 +151,7 @@ pub(crate) fn stream_code(error: &Error) -> c_int {
     const SUSPECT_REMOTE_ERROR: c_int = 507_057;
     const INTERNAL_ERROR: c_int = 507_000;
     match error {
-        Error::TimedOut { .. } => FFTS_PLUS_TIMEOUT,
+        Error::TimedOut { .. } | Error::NotItsTurn { .. } => FFTS_PLUS_TIMEOUT,
         Error::Peer { .. } | Error::Broken { .. } => SUSPECT_REMOTE_ERROR,
         _ => INTERNAL_ERROR,
     }
@@ -171,7 +171,7 @@ pub(crate) fn record_of(error: &Error) -> Record {
             "The program takes different paths on the ranks.",
             "Compare what the ranks that are named called at this place.",
         ),
-        Error::TimedOut { .. } => Record::new(
+        Error::TimedOut { .. } | Error::NotItsTurn { .. } => Record::new(
             "EI0002",
             "Communication_Error_Timeout",
             "[TaskExecStage][Timeout]",
