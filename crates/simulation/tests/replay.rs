@@ -64,7 +64,8 @@ fn arguments_that_cannot_be_are_refused() {
         (vec!["--seeds", "x..7"], "x..7 is no range of seeds"),
         (vec!["--seeds", "7"], "7 is no range of seeds"),
         (vec!["--operator", "Sort"], "Sort is not one of Broadcast"),
-        (vec!["--faults", "fire"], "possible values"),
+        (vec!["--faults", "fire"], "fire is not one of none, delay, stall, leave, death"),
+        (vec!["--visibility", "never"], "never is not one of early, late"),
         (vec!["--ranks", "65", "--visibility", "late"], "at most 64"),
     ];
     for (arguments, expected) in bad {

@@ -117,11 +117,6 @@ impl Network {
         self.seat(rank).died()
     }
 
-    /// Calls of the fabric that a rank has made.
-    pub fn calls(&self, rank: u32) -> u64 {
-        self.seat(rank).calls()
-    }
-
     /// How far a rank has come: sequence number and level.
     pub fn position(&self, rank: u32) -> (u64, u32) {
         position(self.0.lines.word(rank))
