@@ -13,9 +13,9 @@ use simulation::{Faults, OPERATORS, Report, Scenario, Watchdog, plain, run};
 
 /// More ranks than this need more memory than people mean to spend: a word for each two ranks, and
 /// the plans of all.
-const RANKS_MAX: u32 = 4096;
+const RANKS_MAX: u32 = 2000;
 /// With views, each rank has all memory twice.
-const RANKS_MAX_WITH_VIEWS: u32 = 64;
+const RANKS_MAX_WITH_VIEWS: u32 = 40;
 
 /// Runs the engine on simulated links, all ranks in this process, and compares with an oracle.
 #[derive(Parser)]
