@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use hccl::{Algorithm, Operator};
 use hccl_fabric::simulated::{Trace, Visibility};
 use simulation::{Faults, OPERATORS, Report, Scenario, Watchdog, plain, run};
 
 /// More ranks than this need more memory than people mean to spend: a word for each two ranks, and
 /// the plans of all.
-const RANKS_MAX: u32 = 4096;
+const RANKS_MAX: u32 = 2000;
 /// With views, each rank has all memory twice.
-const RANKS_MAX_WITH_VIEWS: u32 = 64;
+const RANKS_MAX_WITH_VIEWS: u32 = 40;
 
 /// Runs the engine on simulated links, all ranks in this process, and compares with an oracle.
 #[derive(Parser)]
@@ -36,49 +36,18 @@ struct Arguments {
     /// The algorithm, as `hccl plan` takes it; without it, the seed chooses.
     #[arg(long)]
     algorithm: Option<Algorithm>,
-    /// What goes wrong.
-    #[arg(long, value_enum, default_value = "delay")]
-    faults: FaultsArgument,
-    /// When a rank's writes to memory are visible to the others.
-    #[arg(long, value_enum, default_value = "early")]
-    visibility: VisibilityArgument,
+    /// What goes wrong: none (signals are seen at once), delay, stall (some ranks stand still for
+    /// long), leave (a rank leaves in the middle), or death (it dies at any step). Each of the last
+    /// three brings delays.
+    #[arg(long, default_value = "delay", value_parser = faults)]
+    faults: Faults,
+    /// When a rank's writes to memory are visible to the others: early (at once) or late (not
+    /// before a signal that says so).
+    #[arg(long, default_value = "early", value_parser = visibility)]
+    visibility: Visibility,
     /// Prints what every rank does.
     #[arg(long)]
     trace: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum FaultsArgument {
-    /// Nothing: signals are seen at once.
-    None,
-    /// Signals are under way for a while.
-    Delay,
-    /// And some ranks stand still for long.
-    Stall,
-    /// And a rank leaves in the middle.
-    Leave,
-    /// And a rank dies at any step.
-    Death,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum VisibilityArgument {
-    /// At once.
-    Early,
-    /// Not before the signal that says so.
-    Late,
-}
-
-impl From<FaultsArgument> for Faults {
-    fn from(argument: FaultsArgument) -> Self {
-        match argument {
-            FaultsArgument::None => Self::None,
-            FaultsArgument::Delay => Self::Delay,
-            FaultsArgument::Stall => Self::Stall,
-            FaultsArgument::Leave => Self::Leave,
-            FaultsArgument::Death => Self::Death,
-        }
-    }
 }
 
 fn seeds(text: &str) -> Result<std::ops::Range<u64>> {
@@ -92,63 +61,79 @@ fn seeds(text: &str) -> Result<std::ops::Range<u64>> {
 }
 
 fn operator(text: &str) -> Result<Operator> {
-    let found = OPERATORS.into_iter().find(|one| one.name().eq_ignore_ascii_case(text));
-    found.with_context(|| {
-        let names = OPERATORS.map(Operator::name).join(", ");
+    named(text, OPERATORS.map(|one| (one.name(), one)))
+}
+
+fn faults(text: &str) -> Result<Faults> {
+    named(text, Faults::ALL.map(|one| (one.name(), one)))
+}
+
+fn visibility(text: &str) -> Result<Visibility> {
+    named(text, [Visibility::Early, Visibility::Late].map(|one| (visibility_name(one), one)))
+}
+
+fn visibility_name(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Early => "early",
+        Visibility::Late => "late",
+    }
+}
+
+fn named<T: Copy, const N: usize>(text: &str, all: [(&str, T); N]) -> Result<T> {
+    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    found.map(|&(_, one)| one).with_context(|| {
+        let names = all.each_ref().map(|(name, _)| *name).join(", ");
         format!("{text} is not one of {names}")
     })
 }
 
-fn main() -> Result<ExitCode> {
-    let arguments = Arguments::parse();
-    let visibility = match arguments.visibility {
-        VisibilityArgument::Early => Visibility::Early,
-        VisibilityArgument::Late => Visibility::Late,
-    };
-    if visibility == Visibility::Late && arguments.ranks > RANKS_MAX_WITH_VIEWS {
+fn main() -> ExitCode {
+    match sweep(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("simulation: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs all seeds, up to the first that fails. True if there is none.
+fn sweep(arguments: &Arguments) -> Result<bool> {
+    let &Arguments { ranks, faults, operator, visibility, .. } = arguments;
+    if visibility == Visibility::Late && ranks > RANKS_MAX_WITH_VIEWS {
         bail!(
-            "--ranks is {}; with --visibility late at most {RANKS_MAX_WITH_VIEWS} are allowed, since \
-             each rank has a copy of all memory",
-            arguments.ranks
+            "--ranks is {ranks}; with --visibility late at most {RANKS_MAX_WITH_VIEWS} are \
+             allowed, since each rank has a copy of all memory"
         );
     }
     let seeds = arguments.seed.map_or(arguments.seeds.clone(), |seed| seed..seed.saturating_add(1));
     let watchdog = Watchdog::start();
     let begin = Instant::now();
     let mut sum = Sum::default();
-    for seed in seeds.clone() {
-        let replay = replay(&arguments, seed);
+    for seed in seeds {
+        let replay = replay(arguments, seed);
         watchdog.say(|| replay.clone());
-        let faults = arguments.faults.into();
-        let scenario = Scenario::draw(
-            seed,
-            arguments.ranks,
-            faults,
-            visibility,
-            arguments.operator,
-            arguments.algorithm.clone(),
-        );
+        let scenario =
+            Scenario::draw(seed, ranks, faults, visibility, operator, arguments.algorithm.clone());
         let trace = arguments.trace.then(|| -> Trace { Box::new(|record| println!("{record}")) });
         match run(&scenario, plain, trace, Some(&watchdog)) {
             Ok(report) => sum.add(&report),
             Err(failure) => {
                 println!("seed {seed}: {failure}\nagain with: {replay}");
-                return Ok(ExitCode::FAILURE);
+                return Ok(false);
             }
         }
     }
     watchdog.stop();
     println!("{} seeds in {:.1} s: {sum}", sum.seeds, begin.elapsed().as_secs_f64());
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
 /// The command that runs one seed again.
 fn replay(arguments: &Arguments, seed: u64) -> String {
-    let name = |value: &dyn Fn() -> Option<clap::builder::PossibleValue>| {
-        value().map_or_else(String::new, |value| value.get_name().to_owned())
-    };
-    let faults = name(&|| arguments.faults.to_possible_value());
-    let visibility = name(&|| arguments.visibility.to_possible_value());
+    let faults = arguments.faults.name();
+    let visibility = visibility_name(arguments.visibility);
     let operator =
         arguments.operator.map_or_else(String::new, |operator| format!(" --operator {operator}"));
     let algorithm = arguments.algorithm.as_ref();

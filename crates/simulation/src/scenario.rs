@@ -36,11 +36,6 @@ impl Faults {
             Self::Death => "death",
         }
     }
-
-    /// Whether a rank is lost.
-    pub fn loses_a_rank(self) -> bool {
-        matches!(self, Self::Leave | Self::Death)
-    }
 }
 
 /// What happens to one rank.
@@ -147,14 +142,6 @@ impl Scenario {
             _ => 0,
         };
         self.mishaps.iter().map(stall).sum()
-    }
-
-    /// The rank that is lost, if the faults go so far.
-    pub fn victim(&self) -> Option<u32> {
-        self.mishaps.iter().find_map(|mishap| match *mishap {
-            Mishap::Leave { rank, .. } | Mishap::Die { rank, .. } => Some(rank),
-            Mishap::Stall { .. } => None,
-        })
     }
 }
 

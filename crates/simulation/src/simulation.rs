@@ -196,6 +196,8 @@ impl Simulation {
         };
         self.interrupting.set(true);
         self.interruptions.set(self.interruptions.get() + 1);
+        // Whom the rank has woken by now goes on because of it.
+        self.pass_wakes();
         loop {
             let next = self.state.borrow_mut().agenda.next(until);
             let Some((at, other, why)) = next else { break };

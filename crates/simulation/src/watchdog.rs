@@ -16,7 +16,7 @@ struct Shared {
     what: Mutex<String>,
 }
 
-/// Watches the simulations of a process. It ends the process with code 2 if they stand still.
+/// Watches the simulations of a process. It ends the process with code 3 if they stand still.
 #[derive(Debug, Clone)]
 pub struct Watchdog(Arc<Shared>);
 
@@ -38,7 +38,7 @@ impl Watchdog {
                 if still >= PATIENCE {
                     let what = watched.what.lock().map(|what| what.clone()).unwrap_or_default();
                     eprintln!("no turn of a rank ended for {still:?}; {what}");
-                    std::process::exit(2);
+                    std::process::exit(3);
                 }
             }
         });

@@ -196,7 +196,7 @@ impl Fabric for SimulatedFabric {
             channel.posted = Said { number, stamp: now, mark };
             newest
         };
-        if newest != (number - 1, number - 1) {
+        if (newest.0 + 1, newest.1 + 1) != (number, number) {
             let (posted, taken) = newest;
             self.shared.breach(self.rank, || {
                 format!(
@@ -232,7 +232,7 @@ impl Fabric for SimulatedFabric {
             channel.taken = Said { number, stamp: now, mark };
             newest
         };
-        if newest != (number, number - 1) {
+        if (newest.0, newest.1 + 1) != (number, number) {
             let (posted, taken) = newest;
             self.shared.breach(self.rank, || {
                 format!(

@@ -100,26 +100,16 @@ impl Network {
         self.0.sleepers.lock().take(wakes);
     }
 
-    /// Lets a rank die in its call number `call` of the fabric, counted from 1. Whatever it does
-    /// from then on is not done. The call itself may be done half: others see it, and sleepers are
+    /// Lets a rank die in its call number `call` of the fabric, counted from 1, or in the next one
+    /// if it is past that. Whatever it does from then on is not done. The call itself may be done half: others see it, and sleepers are
     /// not woken.
     pub fn die_in_call(&self, rank: u32, call: u64) {
         self.seat(rank).die_in(call);
     }
 
-    /// Lets a rank die now.
-    pub fn kill(&self, rank: u32) {
-        self.0.die(rank);
-    }
-
     /// When a rank died, if it did, in nanoseconds.
     pub fn died_ns(&self, rank: u32) -> Option<u64> {
         self.seat(rank).died()
-    }
-
-    /// Calls of the fabric that a rank has made.
-    pub fn calls(&self, rank: u32) -> u64 {
-        self.seat(rank).calls()
     }
 
     /// How far a rank has come: sequence number and level.

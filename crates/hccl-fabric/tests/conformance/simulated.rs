@@ -57,7 +57,9 @@ impl World for Simulated {
 
     fn let_one_die(&mut self) -> u32 {
         last_deeds(self.fabric(1));
-        self.network.kill(1);
+        self.network.die_in_call(1, 1);
+        self.fabric(1).now();
+        assert!(self.network.died_ns(1).is_some());
         // Whatever it does now is not done.
         self.fabric(1).signal(1, 9);
         self.fabric(1).leave();
@@ -113,7 +115,9 @@ fn breaches_of_the_contract_are_noticed() {
         (breach(&|fabric| fabric.publish(1, &crate::world::call(1))), "publishes call 1 after"),
         (breach(&|fabric| fabric.retract(Line::Mail(0))), "was not announced"),
         (breach(&|fabric| fabric.post(1, 2, &Default::default())), "posts message 2 to rank 1"),
+        (breach(&|fabric| fabric.post(1, 0, &Default::default())), "posts message 0 to rank 1"),
         (breach(&|fabric| fabric.take(1, 1)), "takes message 1 from rank 1"),
+        (breach(&|fabric| fabric.take(1, 0)), "takes message 0 from rank 1"),
     ];
     for (found, expected) in of {
         assert!(found.contains(expected), "{found:?} does not say {expected:?}");
