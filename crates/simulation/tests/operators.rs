@@ -93,7 +93,8 @@ fn few_ranks_of_which_one_leaves() {
 fn few_ranks_of_which_one_dies() {
     let reports = few_ranks(Faults::Death, Visibility::Early, 40, 200);
     let died = reports.iter().filter(|report| report.lost.is_some()).count();
-    assert!(died > 150, "{died}");
+    // By other algorithms than the mesh a rank calls its fabric less often, and lives on in more seeds.
+    assert!(died > 80, "{died}");
     // Sometimes nobody needs the dead rank any more, sometimes all do.
     assert!(reports.iter().any(|report| report.lost.is_some() && report.named == 0));
     assert!(reports.iter().any(|report| report.named > 10));
