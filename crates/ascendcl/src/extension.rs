@@ -144,6 +144,9 @@ acl! {
     /// Allocates memory of a device, whatever the calling thread's context is.
     fn softnpuDeviceMalloc(device: i32, bytes: u64, memory: Out<Memory>) {
         check_size(memory, memory.as_size())?;
+        if bytes == 0 {
+            return Err(NpuError::argument("bytes", bytes, "greater than 0"));
+        }
         let runtime = runtime()?;
         let device = runtime.device_of(device)?;
         let arena = runtime.arena_of(device)?;

@@ -17,7 +17,8 @@ use crate::memory::{Memory, Piece, Workspace as _};
 /// calls take buffers and ordinary slices alike.
 ///
 /// Where a call fails, or is thrown away before its end, other ranks may still be at work in its
-/// buffers. Such a buffer gets fresh memory, all zeros, the next time that it is looked at.
+/// buffers. Such a buffer gets fresh memory, all zeros, the next time that it is looked at. So does
+/// a buffer in a forked child, where its memory is the parent's.
 pub struct Buffer<T: Element> {
     block: Arc<Block>,
     len: usize,
@@ -67,12 +68,16 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// When the host has no memory for it.
     pub fn new(len: usize) -> Result<Self, Error> {
+        Self::on(Heap::of_process(), len)
+    }
+
+    fn on(heap: Result<Arc<Heap>, String>, len: usize) -> Result<Self, Error> {
         let no_memory = |why: String| Error::Invalid {
             what: "buffer",
             given: format!("{len} elements of {}", T::DATA_TYPE),
             allowed: format!("as much as there is memory: {why}"),
         };
-        let heap = Heap::of_process().map_err(no_memory)?;
+        let heap = heap.map_err(no_memory)?;
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
         let piece = heap.allocate(bytes).map_err(no_memory)?;
         // Small pieces may hold what was in them before.
@@ -95,7 +100,9 @@ impl<T: Element> Buffer<T> {
 
     fn is_lost(&self, for_writing: bool) -> bool {
         let written = self.block.written.load(Ordering::Acquire);
-        written || for_writing && self.block.readers.load(Ordering::Acquire) != 0
+        written
+            || !self.block.heap.is_own()
+            || for_writing && self.block.readers.load(Ordering::Acquire) != 0
     }
 
     fn fresh(&self) -> &[T] {
@@ -190,13 +197,16 @@ mod tests {
 
     #[test]
     fn memory_comes_back_when_nobody_is_in_it() {
-        let first = Buffer::<u8>::new(10_000_000).unwrap();
+        // A heap that no other test takes from.
+        let heap = Arc::new(Heap::new().unwrap());
+        let new = || Buffer::<u8>::on(Ok(heap.clone()), 10_000_000).unwrap();
+        let first = new();
         let at = first.block.piece.offset;
         drop(first);
-        let mut again = Buffer::<u8>::new(10_000_000).unwrap();
+        let mut again = new();
         assert_eq!(again.block.piece.offset, at);
         drop(again.lend_mut());
         drop(again);
-        assert_ne!(Buffer::<u8>::new(10_000_000).unwrap().block.piece.offset, at);
+        assert_ne!(new().block.piece.offset, at);
     }
 }

@@ -87,7 +87,7 @@ pub(crate) struct Inner {
     turn: AtomicU64,
     turn_waiters: AtomicU32,
     /// The algorithm of each operator, by the size of the call as a power of two.
-    chosen: Mutex<HashMap<(Operator, u32), Arc<Algorithm>>>,
+    chosen: Mutex<HashMap<(Operator, u32), Arc<Chosen>>>,
     topology: Topology,
     /// What `Options::notice` was told.
     noticed: Mutex<Vec<String>>,
@@ -119,10 +119,10 @@ impl Communicator {
 
     fn on(fabric: Box<dyn Fabric>, options: Options, on_heap: bool) -> Self {
         let ranks = fabric.ranks();
-        let topology = options.topology.clone().filter(|topology| topology.ranks() == ranks);
+        let topology = topology(&options, ranks);
         Self(Arc::new(Inner {
             fabric,
-            topology: topology.unwrap_or_else(|| Topology::uniform(&[ranks])),
+            topology,
             noticed: Mutex::default(),
             options,
             issued: AtomicU64::new(0),
@@ -244,6 +244,28 @@ impl Communicator {
     }
 }
 
+/// The algorithm of an operator and a size class, and what of it ranks compare.
+struct Chosen {
+    algorithm: Algorithm,
+    digest: u64,
+}
+
+/// Where the ranks are: as the options say, if that can be.
+fn topology(options: &Options, ranks: u32) -> Topology {
+    let Some(topology) = &options.topology else {
+        return Topology::uniform(&[ranks]);
+    };
+    let why = match topology.check() {
+        Err(why) => why.to_string(),
+        Ok(()) if topology.ranks() != ranks => format!("it has {} ranks", topology.ranks()),
+        Ok(()) => return topology.clone(),
+    };
+    if let Some(notice) = &options.notice {
+        notice(&format!("the topology of {} does not act on {ranks} ranks: {why}", options.name));
+    }
+    Topology::uniform(&[ranks])
+}
+
 /// Bits of a size: sizes with as many run by one algorithm.
 fn size_class(bytes: u64) -> u32 {
     u64::BITS - bytes.leading_zeros()
@@ -272,8 +294,9 @@ impl Inner {
                 allowed: "a collective; messages are started as transfers".into(),
             });
         }
-        let algorithm = self.choose(request);
-        let direct = route::is_direct(&algorithm);
+        let chosen = self.choose(request);
+        let algorithm = &chosen.algorithm;
+        let direct = route::is_direct(algorithm);
         let gaps = match &request.lengths {
             Some(lengths) => lengths.has_gaps(operator, direct),
             None => (false, false),
@@ -284,7 +307,7 @@ impl Inner {
             output > 0 && (request.output.is_private() || gaps.1),
         );
         let cut = route::cut(
-            &algorithm,
+            algorithm,
             operator,
             ranks,
             (request.count, request.data_type.size() as u64),
@@ -295,7 +318,7 @@ impl Inner {
             operator,
             root: if operator.is_rooted() { request.root } else { 0 },
             extents: request.lengths.as_ref().map(|it| it.extents(operator, rank, in_room)),
-            algorithm: (*algorithm).clone(),
+            algorithm: algorithm.clone(),
         };
         let plan = self.plans.get(key, |key| {
             let Key { operator, root, extents, algorithm } = key.clone();
@@ -314,10 +337,10 @@ impl Inner {
                 }
             }
         })?;
-        let at_once = route::reduces_at_once(&algorithm);
+        let at_once = route::reduces_at_once(algorithm);
         Ok(Route {
             plan,
-            signature: request.signature(route::digest(&algorithm, cut)),
+            signature: request.signature(route::digest(chosen.digest, direct, cut)),
             direct,
             in_room,
             cut,
@@ -326,7 +349,7 @@ impl Inner {
     }
 
     /// The algorithm for a request; the same on all ranks.
-    fn choose(&self, request: &Request) -> Arc<Algorithm> {
+    fn choose(&self, request: &Request) -> Arc<Chosen> {
         let class = size_class(request.block_bytes());
         if let Some(known) = self.chosen.lock().get(&(request.operator, class)) {
             return known.clone();
@@ -341,9 +364,10 @@ impl Inner {
                 }
             }
         }
-        let algorithm = Arc::new(choice.algorithm);
-        self.chosen.lock().insert((request.operator, class), algorithm.clone());
-        algorithm
+        let algorithm = choice.algorithm;
+        let chosen = Arc::new(Chosen { digest: route::digest_of(&algorithm), algorithm });
+        self.chosen.lock().insert((request.operator, class), chosen.clone());
+        chosen
     }
 
     fn select(&self, operator: Operator, class: u32) -> Choice {

@@ -2,10 +2,11 @@
 //! and [`Buffer`](crate::Buffer)s.
 //!
 //! One segment a process, as large as the host's memory, of which only what is touched takes
-//! pages. It stays until the process ends, so whatever a late peer does, it finds memory.
+//! pages. It stays until the process ends, so whatever a late peer does, it finds memory. A forked
+//! child has its parent's segment mapped, which is still the parent's: it makes one of its own.
 
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use hccl_fabric::Region;
 use hccl_os::host::memory;
@@ -26,17 +27,32 @@ pub(crate) struct Heap {
     segment: Segment,
     /// Granules.
     free: Mutex<RangeAllocator<u64>>,
+    /// Of the process that made it.
+    generation: u32,
 }
 
-static HEAP: OnceLock<Result<Arc<Heap>, String>> = OnceLock::new();
+/// The heaps of this process and of those that it was forked from; the last is its own. None is
+/// ever dropped.
+static HEAPS: Mutex<Vec<Arc<Heap>>> = Mutex::new(Vec::new());
 
 impl Heap {
     /// The heap of this process.
     pub(crate) fn of_process() -> Result<Arc<Self>, String> {
-        HEAP.get_or_init(|| Self::new().map(Arc::new)).clone()
+        let mut heaps = HEAPS.lock();
+        if let Some(heap) = heaps.last().filter(|heap| heap.is_own()) {
+            return Ok(heap.clone());
+        }
+        let heap = Arc::new(Self::new()?);
+        heaps.push(heap.clone());
+        Ok(heap)
     }
 
-    fn new() -> Result<Self, String> {
+    /// Whether it is this process's, and not that of one that it was forked from.
+    pub(crate) fn is_own(&self) -> bool {
+        self.generation == hccl_os::fork::generation()
+    }
+
+    pub(crate) fn new() -> Result<Self, String> {
         let total = memory().map_or(1 << 30, |memory| memory.total);
         let mut len = total.max(LEAST).next_multiple_of(GRANULE);
         loop {
@@ -44,7 +60,7 @@ impl Heap {
                 Ok(segment) => {
                     segment.advise_huge();
                     let free = Mutex::new(RangeAllocator::new(0..len / GRANULE));
-                    return Ok(Self { segment, free });
+                    return Ok(Self { segment, free, generation: hccl_os::fork::generation() });
                 }
                 // Limits of address space or of file size.
                 Err(_) if len / 2 >= LEAST => len = (len / 2).next_multiple_of(GRANULE),
@@ -58,7 +74,7 @@ impl Heap {
     }
 
     pub(crate) fn region(&self) -> Arc<Region> {
-        // SAFETY: the segment is mapped there, and a heap is never dropped: it is in a static.
+        // SAFETY: the segment is mapped there, and a heap is never dropped: one is always in a static.
         unsafe { Region::local(self.segment.id(), self.segment.base(), self.segment.len()) }
     }
 
@@ -86,6 +102,10 @@ unsafe impl Workspace for Heap {
     }
 
     fn free(&self, piece: Piece) {
+        // What a child lets go of is still the parent's.
+        if !self.is_own() {
+            return;
+        }
         if piece.len >= RELEASE_FROM {
             // Where the system refuses, the pages stay with the heap.
             let _ = self.segment.release(piece.offset as usize, piece.len as usize);

@@ -165,7 +165,8 @@ impl Lengths {
         }
     }
 
-    /// What a plan is made for. `room` says whether input and output pass through the room of the
+    /// What a plan is made for; of pairs only those that end at this rank, since ranks pull and a
+    /// plan looks at no others. `room` says whether input and output pass through the room of the
     /// communicator, where they lie without gaps.
     pub(crate) fn extents(&self, operator: Operator, rank: u32, room: (bool, bool)) -> Extents {
         let ranks = match self {
@@ -178,7 +179,6 @@ impl Lengths {
                 Extents::Rows(rows.clone())
             }
             Self::Rows(rows) => Extents::Rows(packed(rows)),
-            // Of all pairs only those with this rank: a plan looks at no others.
             Self::Matrix(rows) => {
                 let own = rank as usize;
                 let mut target = 0;
@@ -188,26 +188,15 @@ impl Lengths {
                     target += row[own];
                     transfer
                 });
-                let mut source = 0;
-                let outgoing = (0u32..).zip(&rows[own]).map(|(to, &len)| {
-                    let transfer = Transfer { from: rank, source, to, target: 0, len };
-                    source += len;
-                    transfer
-                });
-                let outgoing = outgoing.filter(|transfer| transfer.to != rank);
-                Extents::transfers(ranks, incoming.chain(outgoing))
+                Extents::transfers(ranks, incoming)
             }
             // Each rank says where it has what it sends; a plan counts from there.
-            Self::Pairs { sends, receives } => {
+            Self::Pairs { receives, .. } => {
                 let targets = if room.1 { packed(receives) } else { receives.clone() };
                 let incoming = (0u32..).zip(targets).map(|(from, Extent { start, len })| {
                     Transfer { from, source: 0, to: rank, target: start, len }
                 });
-                let outgoing =
-                    (0u32..).zip(sends).filter(|(to, _)| *to != rank).map(|(to, extent)| {
-                        Transfer { from: rank, source: 0, to, target: 0, len: extent.len }
-                    });
-                Extents::transfers(ranks, incoming.chain(outgoing))
+                Extents::transfers(ranks, incoming)
             }
         }
     }

@@ -105,17 +105,15 @@ impl Operation {
     fn row(&self, peer: u32, found: &Peer) -> Result<View, Error> {
         let rank = self.inner.fabric.rank();
         let at = u64::from(rank) * ROW_BYTES;
-        if at + ROW_BYTES > found.scratch.len() {
-            return Err(Error::Broken {
-                context: self.context(),
-                peer,
-                what: format!("a table of {} bytes", found.scratch.len()),
-            });
+        let base = found.scratch.base();
+        if at + ROW_BYTES > found.scratch.len() || !(base as usize).is_multiple_of(8) {
+            let what = format!("a table of {} bytes at {base:p}", found.scratch.len());
+            return Err(Error::Broken { context: self.context(), peer, what });
         }
-        // SAFETY: inside the peer's scratch memory, aligned since the room is; the peer wrote it
-        // before it published the call. Should it write again, any two numbers will do.
+        // SAFETY: inside the peer's scratch memory, and aligned; the peer wrote it before it
+        // published the call. Should it write again, any two numbers will do.
         let [start, len] = [0, 1].map(|i| unsafe {
-            let word = found.scratch.base().add(at as usize).cast::<u64>().add(i);
+            let word = base.add(at as usize).cast::<u64>().add(i);
             u64::from_le(word.read_volatile())
         });
         let expected = match self.request.lengths.as_deref() {

@@ -29,21 +29,22 @@ unsafe impl Send for Sleeper {}
 struct Reactor {
     bell: Bell,
     new: Mutex<Vec<Sleeper>>,
-    /// Whether its thread runs.
-    runs: Mutex<bool>,
+    /// The process in which its thread runs; a forked child does not have the thread.
+    runs: Mutex<Option<u32>>,
 }
 
 static REACTOR: Reactor =
-    Reactor { bell: Bell::new(), new: Mutex::new(Vec::new()), runs: Mutex::new(false) };
+    Reactor { bell: Bell::new(), new: Mutex::new(Vec::new()), runs: Mutex::new(None) };
 
 /// Wakes a task once a word has changed, or after a while. Without a thread it is woken at once.
 pub(crate) fn wake_on(watch: Option<Watch>, waker: Waker, communicator: Communicator) {
     let mut runs = REACTOR.runs.lock();
-    if !*runs {
+    let generation = hccl_os::fork::generation();
+    if *runs != Some(generation) {
         let thread = std::thread::Builder::new().name("hccl-reactor".into());
-        *runs = thread.spawn(|| run(&REACTOR)).is_ok();
+        *runs = thread.spawn(|| run(&REACTOR)).is_ok().then_some(generation);
     }
-    if !*runs {
+    if runs.is_none() {
         // Threads are short: whoever polls does so again and again, and tries again.
         waker.wake();
         return;

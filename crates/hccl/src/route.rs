@@ -88,11 +88,17 @@ pub(crate) fn cut(
     Cut { count, chunk: chunk.min(count), stride }
 }
 
-/// What ranks compare about the way they run a call.
-pub(crate) fn digest(algorithm: &Algorithm, cut: Cut) -> u64 {
+/// The part of [`digest`] that the algorithm alone decides.
+pub(crate) fn digest_of(algorithm: &Algorithm) -> u64 {
     let mut digest = Digest::default();
     digest.bytes(algorithm.name().as_bytes());
-    if !is_direct(algorithm) {
+    digest.0
+}
+
+/// What ranks compare about the way they run a call.
+pub(crate) fn digest(algorithm: u64, direct: bool, cut: Cut) -> u64 {
+    let mut digest = Digest(algorithm);
+    if !direct {
         digest.add(cut.chunk);
     }
     digest.0

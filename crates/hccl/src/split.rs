@@ -50,10 +50,15 @@ impl Communicator {
         let place = members.iter().position(|(_, rank)| *rank == self.rank());
         // The first of each colour opens the meeting; the others may do without.
         let leads = color.is_some() && place == Some(0);
-        let root = if leads { Some(Root::open()?) } else { None };
-        let block = root.as_ref().map_or([0; ROOT_INFO_BYTES], |root| root.info().to_bytes());
+        let root = leads.then(Root::open);
+        // One that cannot open it still tells the others, who are about to read what it has.
+        let block = match &root {
+            Some(Ok(root)) => root.info().to_bytes(),
+            _ => [0; ROOT_INFO_BYTES],
+        };
         let mut blocks = vec![0u8; ranks * ROOT_INFO_BYTES];
         self.all_gather(&block, &mut blocks)?;
+        root.transpose()?;
         let (Some(color), Some(place)) = (color, place) else {
             return Ok(None);
         };

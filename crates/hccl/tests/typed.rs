@@ -415,22 +415,3 @@ fn lengths_that_no_memory_has_are_refused_by_all_ranks() {
     })
     .unwrap();
 }
-
-#[test]
-fn a_forked_child_is_refused() {
-    let root = Root::open().unwrap();
-    let c = Communicator::join(root.info(), 0, 1, JoinOptions::default()).unwrap();
-    c.barrier().unwrap();
-    // SAFETY: the child calls into this library, which refuses, and ends at once.
-    let pid = unsafe { libc::fork() };
-    if pid == 0 {
-        let refused = matches!(c.barrier(), Err(Error::Forked { .. }));
-        // SAFETY: ends the child without running anything of the parent's.
-        unsafe { libc::_exit(if refused { 0 } else { 1 }) };
-    }
-    let mut status = 0;
-    // SAFETY: waits for the child just made; `status` is writable.
-    unsafe { libc::waitpid(pid, &raw mut status, 0) };
-    assert_eq!(status, 0);
-    c.barrier().unwrap();
-}

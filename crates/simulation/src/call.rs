@@ -42,7 +42,7 @@ const REDUCE_OPS: [ReduceOp; 4] = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max,
 
 /// Bytes of a buffer on few ranks and on many, and in the rare call that is large.
 const FEW: u64 = 16 << 10;
-const MANY: u64 = 4 << 10;
+const MANY: u64 = 2 << 10;
 const LARGE: u64 = 64 << 10;
 /// Bytes for very few ranks now and then: the engine works on such a step in several polls.
 const HUGE: u64 = 1 << 20;

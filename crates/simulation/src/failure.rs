@@ -19,11 +19,8 @@ pub struct Report {
     pub first_rescued: Option<u32>,
     /// The rank that was lost, if it was.
     pub lost: Option<u32>,
-    /// Ranks that ended with an error which itself says who is lost.
+    /// Ranks that ended with an error, which says who is lost.
     pub named: u32,
-    /// Ranks that ended with an error which says so by way of other ranks: it names a rank that
-    /// failed, whose error names another, and so on to the lost one.
-    pub named_by_way: u32,
 }
 
 /// Where a rank stood.

@@ -66,6 +66,7 @@ impl<F: Fabric> Fabric for Interruptible<F> {
         self.interrupt();
     }
 
+    #[inline]
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call> {
         self.0.call_of(peer, sequence)
     }
@@ -75,6 +76,7 @@ impl<F: Fabric> Fabric for Interruptible<F> {
         self.interrupt();
     }
 
+    #[inline]
     fn reached(&self, peer: u32, sequence: u64, level: u32) -> bool {
         self.0.reached(peer, sequence, level)
     }
@@ -119,6 +121,7 @@ impl<F: Fabric> Fabric for Interruptible<F> {
         self.0.cores_to_spare()
     }
 
+    #[inline]
     fn memory(&self, peer: u32, offset: u64, len: u64) -> Option<*mut u8> {
         self.0.memory(peer, offset, len)
     }

@@ -154,7 +154,6 @@ struct Sum {
     sleeps: u64,
     lost: u64,
     named: u64,
-    named_by_way: u64,
 }
 
 impl Sum {
@@ -165,20 +164,15 @@ impl Sum {
         self.sleeps += report.sleeps;
         self.lost += u64::from(report.lost.is_some());
         self.named += u64::from(report.named);
-        self.named_by_way += u64::from(report.named_by_way);
     }
 }
 
 impl std::fmt::Display for Sum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { longest, turns, sleeps, lost, named, named_by_way, .. } = self;
+        let Self { longest, turns, sleeps, lost, named, .. } = self;
         write!(f, "all as it should be; {turns} turns, {sleeps} sleeps, longest {longest:?}")?;
         if *lost > 0 {
-            write!(
-                f,
-                "; a rank was lost {lost} times, {named} survivors named it, {named_by_way} by way \
-                 of others"
-            )?;
+            write!(f, "; a rank was lost {lost} times, and {named} survivors named it")?;
         }
         Ok(())
     }

@@ -105,7 +105,7 @@ impl Scenario {
         let draw = |operator| Call::draw(operator, ranks, streams, &mut dice);
         let calls: Vec<Call> = operators.into_iter().map(draw).collect();
         let ahead = 1 + dice.below(4) as usize;
-        let leaves_early = dice.once_in(2);
+        let leaves_early = dice.once_in(3);
         let mishaps = mishaps(faults, ranks, &calls, &mut dice);
         // Half of the seeds leave the choice to the engine.
         let drawn = if dice.once_in(2) { None } else { Some(draw_algorithm(ranks, &mut dice)) };

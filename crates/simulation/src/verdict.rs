@@ -4,7 +4,6 @@ use std::cell::Ref;
 use std::time::Duration;
 
 use hccl::Error;
-use hccl_fabric::Fault;
 use hccl_fabric::simulated::Network;
 
 use crate::failure::{Failure, Report};
@@ -39,7 +38,7 @@ pub(crate) fn conclude(
     Ok(report)
 }
 
-/// Looks whether the errors of the survivors lead to the rank that was lost, and came soon.
+/// Looks whether the errors of the survivors name the rank that was lost, and came soon.
 fn blame(
     scenario: &Scenario,
     players: &[Ref<'_, Player>],
@@ -47,21 +46,12 @@ fn blame(
     lost: u32,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    let faults: Vec<Option<&Fault>> = players.iter().map(|player| fault(player)).collect();
-    let names_lost = |fault: &Fault| fault.to_string().contains(&format!("rank {lost} "));
     for player in players {
         let Fate::Failed(error) = &player.fate else { continue };
         let rank = player.rank;
-        let mut at = faults[rank as usize];
-        let mut steps = 0;
-        while let Some(fault) = at.filter(|fault| !names_lost(fault) && steps < scenario.ranks) {
-            at = faults.get(fault.rank() as usize).copied().flatten();
-            steps += 1;
-        }
-        match at.filter(|fault| names_lost(fault)) {
-            Some(_) if steps == 0 => report.named += 1,
-            Some(_) => report.named_by_way += 1,
-            None => return Err(Failure::Unnamed { lost, rank, error: error.to_string() }),
+        match error {
+            Error::Peer { fault, .. } if fault.rank() == lost => report.named += 1,
+            error => return Err(Failure::Unnamed { lost, rank, error: error.to_string() }),
         }
         // From the loss on, or from when the rank came to need the lost one; it may have waited for
         // one that stood still.
@@ -73,12 +63,4 @@ fn blame(
         }
     }
     Ok(())
-}
-
-/// What a rank's error says of another.
-fn fault(player: &Player) -> Option<&Fault> {
-    match &player.fate {
-        Fate::Failed(Error::Peer { fault, .. }) => Some(fault),
-        _ => None,
-    }
 }

@@ -50,7 +50,7 @@ fn five_hundred_ranks_lose_one() {
         let report = (5..20).map(simulate).find(|report| report.named > 0);
         let report = report.expect("most seeds lose a rank that is needed");
         assert!(report.lost.is_some());
-        assert_eq!(report.named + report.named_by_way, 499);
+        assert_eq!(report.named, 499);
     }
     watchdog.stop();
 }
@@ -93,8 +93,8 @@ fn few_ranks_of_which_one_leaves() {
 fn few_ranks_of_which_one_dies() {
     let reports = few_ranks(Faults::Death, Visibility::Early, 40, 200);
     let died = reports.iter().filter(|report| report.lost.is_some()).count();
-    // By other algorithms than the mesh a rank calls its fabric less often, and lives on in more seeds.
-    assert!(died > 80, "{died}");
+    // By other algorithms than the mesh a rank calls its fabric less often, and may live on.
+    assert!(died > 150, "{died}");
     // Sometimes nobody needs the dead rank any more, sometimes all do.
     assert!(reports.iter().any(|report| report.lost.is_some() && report.named == 0));
     assert!(reports.iter().any(|report| report.named > 10));

@@ -28,7 +28,9 @@ fn the_same_seed_goes_the_same_way() {
     for faults in Faults::ALL {
         for seed in 0..4 {
             let once = traced(seed, faults, Visibility::Early);
-            assert!(once.1 > 50, "the trace has what was done");
+            // A rank that is lost at once ends it all soon.
+            let least = if faults < Faults::Leave { 50 } else { 7 };
+            assert!(once.1 > least, "the trace has {} records", once.1);
             assert_eq!(once, traced(seed, faults, Visibility::Early));
             // What is seen of memory changes nothing in who does what when.
             assert_eq!(once, traced(seed, faults, Visibility::Late));

@@ -19,7 +19,6 @@ fn options(case: &Case) -> Result<JoinOptions> {
     Ok(JoinOptions { timeout: None, communicator: Options { forced, ..Options::default() } })
 }
 
-/// Rank `rank` of so many; pinned to a core if each can have one.
 fn join(info: &RootInfo, rank: u32, ranks: u32, case: &Case) -> Result<Communicator> {
     Ok(Communicator::join(info, rank, ranks, options(case)?)?)
 }

@@ -7,7 +7,7 @@ mod rank;
 mod report;
 mod sample;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -16,6 +16,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use case::{Case, Dtype, Measured, MemoryKind, Reduction};
 use report::{HEADER, Report, Row, csv, line};
 
+use crate::output::Output;
 use crate::units::size;
 
 /// Measures operators between ranks of this machine.
@@ -165,18 +166,17 @@ impl Measure {
 
     fn run(&self) -> Result<()> {
         let case = self.case()?;
-        let mut out = crate::output::open(self.output.as_deref())?;
+        let mut out = Output::new(self.output.as_deref())?;
         let ranks_as = if self.ranks_as == RanksAs::Threads { "threads" } else { "processes" };
         let machine = machine();
         if self.format == Format::Table {
             let op =
                 if self.operator.reduces() { format!(" {:?}", self.op) } else { String::new() };
             let place = if self.in_place { "in place" } else { "out of place" };
-            writeln!(
-                out,
-                "# {:?} {:?}{op}, {} ranks as {ranks_as}, {:?} memory, {place}, on {machine}\n{HEADER}",
+            out.show(&format!(
+                "# {:?} {:?}{op}, {} ranks as {ranks_as}, {:?} memory, {place}, on {machine}\n{HEADER}\n",
                 self.operator, self.dtype, self.ranks, self.memory
-            )?;
+            ))?;
         }
         let mut rows: Vec<Row> = Vec::new();
         let watched = self.format != Format::Table || self.output.is_some();
@@ -184,8 +184,7 @@ impl Measure {
         let total = case.sizes.len();
         let mut take = |row: Row| {
             if self.format == Format::Table {
-                writeln!(out, "{}", line(&row))?;
-                out.flush()?;
+                out.show(&(line(&row) + "\n"))?;
             }
             rows.push(row);
             if progress {
@@ -202,16 +201,15 @@ impl Measure {
         }
         match self.format {
             Format::Table => {}
-            Format::Csv => csv(&mut out, &rows)?,
+            Format::Csv => out.show(&csv(&rows))?,
             Format::Json => {
                 let version = env!("CARGO_PKG_VERSION").to_owned();
                 let report = Report { case, ranks_as: ranks_as.into(), machine, version, rows };
-                serde_json::to_writer_pretty(&mut out, &report).context("the result")?;
-                writeln!(out)?;
+                let text = serde_json::to_string_pretty(&report).context("the result")?;
+                out.show(&(text + "\n"))?;
             }
         }
-        out.flush()?;
-        Ok(())
+        out.finish()
     }
 }
 

@@ -1,8 +1,5 @@
 //! What came out, and how it is shown.
 
-use std::io::Write;
-
-use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::case::{Case, Measured};
@@ -85,22 +82,18 @@ pub(super) fn line(row: &Row) -> String {
     )
 }
 
-pub(super) fn csv(out: &mut dyn Write, rows: &[Row]) -> Result<()> {
-    writeln!(
-        out,
-        "operator,ranks,bytes,count,iterations,median_us,p99_us,min_us,algorithm_gb_s,bus_gb_s,checked"
-    )?;
-    for row in rows {
+pub(super) fn csv(rows: &[Row]) -> String {
+    let header = "operator,ranks,bytes,count,iterations,median_us,p99_us,min_us,algorithm_gb_s,bus_gb_s,checked";
+    let line = |row: &Row| {
         let Row { ranks, bytes, count, iterations, median_us, p99_us, min_us, .. } = row;
         let operator = format!("{:?}", row.operator).to_lowercase();
-        writeln!(
-            out,
-            "{operator},{ranks},{bytes},{count},{iterations},{median_us:.3},{p99_us:.3},{min_us:.3},\
-             {:.4},{:.4},{}",
-            row.algorithm_gb_s, row.bus_gb_s, row.checked
-        )?;
-    }
-    Ok(())
+        let (algorithm, bus, checked) = (row.algorithm_gb_s, row.bus_gb_s, row.checked);
+        format!(
+            "{operator},{ranks},{bytes},{count},{iterations},{median_us:.3},{p99_us:.3},\
+             {min_us:.3},{algorithm:.4},{bus:.4},{checked}\n"
+        )
+    };
+    rows.iter().fold(header.to_owned() + "\n", |text, row| text + &line(row))
 }
 
 #[cfg(test)]

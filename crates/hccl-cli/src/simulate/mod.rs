@@ -5,7 +5,6 @@ mod csv;
 mod file;
 mod job;
 mod measure;
-mod output;
 mod sizes;
 mod svg;
 mod table;
@@ -19,9 +18,10 @@ use clap::{Args as ClapArgs, ValueEnum};
 use hccl_plan::simulate::Model;
 use hccl_plan::{CLUSTERS, Cluster};
 
+use crate::output::Output;
+
 use choice::Choice;
 use job::{Job, Place};
-use output::Output;
 
 /// Prices operators on models of clusters.
 ///

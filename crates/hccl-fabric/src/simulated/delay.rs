@@ -110,7 +110,9 @@ impl Delay {
         let drawn = mix(self.seed ^ link ^ event << 3 ^ kind as u64);
         let usual = self.min + (((drawn >> 32) * self.spread) >> 32);
         let is_late = u64::from(drawn as u32) < self.late_below;
-        let is_slow = || mix(self.seed.rotate_left(17) ^ link) >> 32 < self.slow_below;
+        // A product is even enough for this, and there are many to draw.
+        let is_slow =
+            || (self.seed ^ link).wrapping_mul(0x9fb2_1c65_1e98_df25) >> 32 < self.slow_below;
         if is_late || is_slow() { usual * self.factor } else { usual }
     }
 }

@@ -140,6 +140,7 @@ impl Fabric for SimulatedFabric {
         self.shared.raise(self.rank, sequence, 1, now, wakes);
     }
 
+    #[inline]
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call> {
         let now = self.enter(LOOK_NS)?;
         if self.shared.reached(self.rank, peer, word(sequence, 1), now) {
@@ -162,6 +163,7 @@ impl Fabric for SimulatedFabric {
         self.shared.raise(self.rank, sequence, level, now, wakes);
     }
 
+    #[inline]
     fn reached(&self, peer: u32, sequence: u64, level: u32) -> bool {
         let Some(now) = self.enter(LOOK_NS) else { return false };
         let wanted = word(sequence, level);
@@ -294,6 +296,7 @@ impl Fabric for SimulatedFabric {
         false
     }
 
+    #[inline]
     fn memory(&self, peer: u32, offset: u64, len: u64) -> Option<*mut u8> {
         self.enter(LOOK_NS)?;
         self.shared.memory.at(self.rank, peer, offset, len)

@@ -80,24 +80,21 @@ impl Memory {
         }
     }
 
-    fn arena(&self, observer: u32, owner: u32) -> Option<&Arena> {
-        if observer >= self.ranks || owner >= self.ranks {
-            return None;
-        }
-        let first = if self.views.is_some() { observer as usize * self.ranks as usize } else { 0 };
-        self.arenas.get(first + owner as usize)
-    }
-
     /// Where a rank finds bytes of a rank, if there are such.
+    #[inline]
     pub(super) fn at(&self, observer: u32, owner: u32, offset: u64, len: u64) -> Option<*mut u8> {
         let end = offset.checked_add(len)?;
-        if end > self.len as u64 {
+        if owner >= self.ranks || end > self.len as u64 {
             return None;
         }
-        let arena = self.arena(observer, owner)?;
-        if let Some(views) = &self.views {
-            views.lock().note_use(observer, owner);
-        }
+        let first = match &self.views {
+            Some(views) => {
+                views.lock().note_use(observer, owner);
+                observer as usize * self.ranks as usize
+            }
+            None => 0,
+        };
+        let arena = self.arenas.get(first + owner as usize)?;
         Some(arena.base().wrapping_add(offset as usize))
     }
 

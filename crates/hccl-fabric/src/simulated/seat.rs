@@ -151,20 +151,22 @@ impl Seat {
     }
 
     /// The call of a number, unless it was never made or is overwritten.
+    #[inline]
     pub(super) fn call(&self, sequence: u64) -> Option<Call> {
         let words = &self.published[(sequence % 2) as usize];
         if words[0].load(Relaxed) != sequence || sequence == 0 {
             return None;
         }
-        let (words, spans) = words[1..].split_at(SIGNATURE_BYTES / 8);
+        let load = |at: usize| words[at].load(Relaxed);
         let mut signature = [0; SIGNATURE_BYTES];
-        for (bytes, word) in signature.chunks_exact_mut(8).zip(words) {
-            bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+        for (at, bytes) in (1..).zip(signature.chunks_exact_mut(8)) {
+            bytes.copy_from_slice(&load(at).to_le_bytes());
         }
-        let load = |at: usize| spans[at].load(Relaxed);
         let span = |at: usize| Span { offset: load(at), len: load(at + 1) };
-        let words = [load(6), load(7)];
-        Some(Call { signature, input: span(0), output: span(2), scratch: span(4), words })
+        let at = 1 + SIGNATURE_BYTES / 8;
+        let [input, output, scratch] = [0, 2, 4].map(|span_at| span(at + span_at));
+        let words = [load(at + 6), load(at + 7)];
+        Some(Call { signature, input, output, scratch, words })
     }
 }
 

@@ -11,7 +11,7 @@ use hccl_fabric::{HostFabric, Join, JoinError, Region, RootInfo, Server};
 use hccl_os::shm::Segment;
 use parking_lot::Mutex;
 
-pub(crate) const MEMORY: usize = 4 << 20;
+pub(crate) const MEMORY: usize = 8 << 20;
 /// Where the room of the communicator may begin.
 pub(crate) const ROOM: u64 = MEMORY as u64 / 2;
 
@@ -67,15 +67,15 @@ pub(crate) fn options() -> Options {
     }
 }
 
-pub(crate) fn join(
+/// A rank's fabric, and the memory that it shares.
+pub(crate) fn fabric(
     root: &RootInfo,
     (rank, ranks): (u32, u32),
-    options: Options,
     timeout: Duration,
-) -> Result<Rank, JoinError> {
+) -> Result<(HostFabric, Arc<Segment>), JoinError> {
     let memory = Arc::new(Segment::create("test", MEMORY).unwrap());
     KEPT.lock().push(memory.clone());
-    // SAFETY: the segment stays until the program ends.
+    // SAFETY: the segment stays until the program ends, and tests look at it between operations.
     let region = unsafe { Region::local(memory.id(), memory.base(), MEMORY) };
     let join = Join {
         ranks,
@@ -86,7 +86,16 @@ pub(crate) fn join(
         memory_len: MEMORY as u64,
         timeout,
     };
-    let fabric = HostFabric::join(root, join)?;
+    Ok((HostFabric::join(root, join)?, memory))
+}
+
+pub(crate) fn join(
+    root: &RootInfo,
+    place: (u32, u32),
+    options: Options,
+    timeout: Duration,
+) -> Result<Rank, JoinError> {
+    let (fabric, memory) = fabric(root, place, timeout)?;
     Ok(Rank { communicator: Communicator::new(Box::new(fabric), options), memory })
 }
 
