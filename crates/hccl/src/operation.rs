@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hccl_fabric::{Call, Line};
+use hccl_fabric::{Call, Fabric, Line};
 use hccl_kernels::Reducer;
 use hccl_os::wait::{Backoff, SLEEP_MAX, Watch, sleep_on};
 use hccl_plan::{Peers, Plan, Step};
@@ -26,6 +26,9 @@ use crate::views::Views;
 pub(crate) const CHUNK_BYTES: u64 = 256 << 10;
 /// How often a waiting operation asks the kernel whether its peers live.
 pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(100);
+/// The longest sleep once some rank is gone. News of the next one may come just before a sleep, and
+/// a chain of ranks that each learn of it from the next is to be through soon.
+const SLEEP_ONCE_GONE: Duration = Duration::from_millis(2);
 /// Polls between two looks at the clock while spinning.
 pub(crate) const POLLS_A_LOOK: u32 = 256;
 
@@ -42,6 +45,8 @@ pub enum Polled {
         watch: Option<Watch>,
         /// Whether to spin for it.
         spin: bool,
+        /// The longest to sleep before the next poll, whatever the word does.
+        sleep: Duration,
     },
     /// It failed, and the communicator with it.
     Failed(Error),
@@ -183,7 +188,10 @@ impl Operation {
                 let watch = self.inner.turn_watch(arm);
                 if !self.inner.is_turn_of(self.sequence) {
                     return match self.wait_for_turn(arm) {
-                        Ok(()) => Polled::Pending { watch: Some(watch), spin: false },
+                        Ok(()) => {
+                            let sleep = longest_sleep(&*self.inner.fabric);
+                            Polled::Pending { watch: Some(watch), spin: false, sleep }
+                        }
                         Err(error) => {
                             self.over = true;
                             Polled::Failed(self.inner.fail(error))
@@ -356,6 +364,7 @@ impl Operation {
             return Ok(Some(Polled::Pending {
                 watch: fabric.watch(Line::Progress(peer)),
                 spin: fabric.cores_to_spare(),
+                sleep: SLEEP_MAX,
             }));
         }
         loop {
@@ -364,7 +373,8 @@ impl Operation {
             if !fabric.reached(peer, self.sequence, level) {
                 let spin = fabric.cores_to_spare();
                 self.armed = Some(peer);
-                return Ok(Some(Polled::Pending { watch, spin }));
+                let sleep = longest_sleep(fabric);
+                return Ok(Some(Polled::Pending { watch, spin, sleep }));
             }
             fabric.retract(Line::Progress(peer));
             match self.behind(peer, end, level) {
@@ -427,6 +437,11 @@ impl Operation {
     }
 }
 
+/// How long a rank may sleep before it looks around.
+pub(crate) fn longest_sleep(fabric: &dyn Fabric) -> Duration {
+    if fabric.any_gone() { SLEEP_ONCE_GONE } else { SLEEP_MAX }
+}
+
 /// Polls until the end, sleeping in between. The words that come back must stay mapped meanwhile,
 /// which they do as long as the operation holds its communicator.
 pub(crate) fn wait(mut poll: impl FnMut(bool) -> Polled) -> Result<(), Error> {
@@ -444,9 +459,9 @@ pub(crate) fn wait(mut poll: impl FnMut(bool) -> Polled) -> Result<(), Error> {
                 if backoff.get_or_insert_with(|| Backoff::new(spin)).pause() {
                     continue;
                 }
-                if let Polled::Pending { watch, .. } = poll(true) {
+                if let Polled::Pending { watch, sleep, .. } = poll(true) {
                     // SAFETY: the word lives in the communicator, see above.
-                    unsafe { sleep_on(watch.as_slice(), SLEEP_MAX) };
+                    unsafe { sleep_on(watch.as_slice(), sleep) };
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hccl_os::wait::{Backoff, SLEEP_MAX, Watch, sleep_on};
 
@@ -93,8 +94,9 @@ impl Future for Pending<'_> {
                     Polled::Done => return Poll::Ready(Ok(())),
                     Polled::Failed(error) => return Poll::Ready(Err(error)),
                     Polled::Progress => {}
-                    Polled::Pending { watch, .. } => {
-                        reactor::wake_on(watch, context.waker().clone(), self.communicator());
+                    Polled::Pending { watch, sleep, .. } => {
+                        let (waker, communicator) = (context.waker().clone(), self.communicator());
+                        reactor::wake_on(watch, sleep, waker, communicator);
                         return Poll::Pending;
                     }
                 },
@@ -155,14 +157,14 @@ impl<'a> Group<'a> {
                         backoff.reset();
                     }
                 }
-                Found::Idle { spin } => {
+                Found::Idle { spin, .. } => {
                     if backoff.get_or_insert_with(|| Backoff::new(spin)).pause() {
                         continue;
                     }
                     watches.clear();
-                    if let Found::Idle { .. } = self.step(Some(&mut watches))? {
+                    if let Found::Idle { sleep, .. } = self.step(Some(&mut watches))? {
                         // SAFETY: the words live in the communicators, which the calls hold.
-                        unsafe { sleep_on(&watches, SLEEP_MAX) };
+                        unsafe { sleep_on(&watches, sleep) };
                     }
                 }
             }
@@ -173,7 +175,7 @@ impl<'a> Group<'a> {
     /// Steps all calls once and takes out those that are done. With a list for words to wait for,
     /// the caller is about to sleep on them.
     fn step(&mut self, mut watches: Option<&mut Vec<Watch>>) -> Result<Found, Error> {
-        let (mut idle, mut spins, mut index) = (true, true, 0);
+        let (mut idle, mut spins, mut index, mut longest) = (true, true, 0, SLEEP_MAX);
         while let Some(call) = self.calls.get_mut(index) {
             match call.step(watches.is_some()) {
                 Polled::Done => {
@@ -183,8 +185,9 @@ impl<'a> Group<'a> {
                 }
                 Polled::Failed(error) => return Err(error),
                 Polled::Progress => idle = false,
-                Polled::Pending { watch, spin } => {
+                Polled::Pending { watch, spin, sleep } => {
                     spins &= spin;
+                    longest = longest.min(sleep);
                     if let Some(watches) = &mut watches {
                         watches.extend(watch);
                     }
@@ -192,14 +195,14 @@ impl<'a> Group<'a> {
             }
             index += 1;
         }
-        Ok(if idle { Found::Idle { spin: spins } } else { Found::Progress })
+        Ok(if idle { Found::Idle { spin: spins, sleep: longest } } else { Found::Progress })
     }
 }
 
 /// What a look at the calls of a group found.
 enum Found {
     Progress,
-    Idle { spin: bool },
+    Idle { spin: bool, sleep: Duration },
 }
 
 impl Future for Group<'_> {

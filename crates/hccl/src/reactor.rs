@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hccl_os::sync::Ordering;
 use hccl_os::wait::{Bell, SLEEP_MAX, Watch, sleep_on};
@@ -19,6 +19,8 @@ const SHORT: Duration = Duration::from_millis(1);
 struct Sleeper {
     watch: Option<Watch>,
     waker: Waker,
+    /// When it looks around, whatever its word does.
+    until: Instant,
     /// Keeps the word mapped.
     _communicator: Communicator,
 }
@@ -37,7 +39,12 @@ static REACTOR: Reactor =
     Reactor { bell: Bell::new(), new: Mutex::new(Vec::new()), runs: Mutex::new(None) };
 
 /// Wakes a task once a word has changed, or after a while. Without a thread it is woken at once.
-pub(crate) fn wake_on(watch: Option<Watch>, waker: Waker, communicator: Communicator) {
+pub(crate) fn wake_on(
+    watch: Option<Watch>,
+    sleep: Duration,
+    waker: Waker,
+    communicator: Communicator,
+) {
     let mut runs = REACTOR.runs.lock();
     let generation = hccl_os::fork::generation();
     if *runs != Some(generation) {
@@ -49,7 +56,8 @@ pub(crate) fn wake_on(watch: Option<Watch>, waker: Waker, communicator: Communic
         waker.wake();
         return;
     }
-    REACTOR.new.lock().push(Sleeper { watch, waker, _communicator: communicator });
+    let until = Instant::now() + sleep;
+    REACTOR.new.lock().push(Sleeper { watch, waker, until, _communicator: communicator });
     REACTOR.bell.ring();
 }
 
@@ -60,18 +68,20 @@ fn run(reactor: &Reactor) {
         sleepers.append(&mut reactor.new.lock());
         let mut watches = vec![bell.watch()];
         watches.extend(sleepers.iter().filter_map(|sleeper| sleeper.watch).take(WATCHES_MAX));
-        let limit = if sleepers.len() > WATCHES_MAX { SHORT } else { SLEEP_MAX };
-        let begun = std::time::Instant::now();
+        let now = Instant::now();
+        let left = |sleeper: &Sleeper| sleeper.until.saturating_duration_since(now);
+        let limit = sleepers.iter().map(left).fold(SLEEP_MAX, Duration::min);
+        let limit = if sleepers.len() > WATCHES_MAX { limit.min(SHORT) } else { limit };
         // SAFETY: the bell is in a static, and each sleeper keeps its word mapped.
         unsafe { sleep_on(&watches, limit) };
-        let late = begun.elapsed() >= limit;
+        let now = Instant::now();
         let woken = sleepers.extract_if(.., |sleeper| {
             let changed = |watch: Watch| {
                 // SAFETY: the sleeper keeps the word mapped.
                 let word = unsafe { &*watch.word };
                 word.load(Ordering::Acquire) != watch.seen
             };
-            late || sleeper.watch.is_none_or(changed)
+            now >= sleeper.until || sleeper.watch.is_none_or(changed)
         });
         for sleeper in woken {
             // A waker is the user's code; its panic is not the end of all other sleepers.

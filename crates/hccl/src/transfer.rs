@@ -11,11 +11,12 @@ use std::time::Duration;
 use hccl_fabric::{Line, Message, SIGNATURE_BYTES, Span};
 use hccl_kernels::{DataType, copy};
 use hccl_os::sync::Ordering;
+use hccl_os::wait::SLEEP_MAX;
 
 use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error, Lag};
 use crate::memory::{Memory, Piece};
-use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, PROBE_INTERVAL, Polled, wait};
+use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, PROBE_INTERVAL, Polled, longest_sleep, wait};
 
 /// Which way a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +268,7 @@ impl Transfers {
         let fabric = &*self.inner.fabric;
         let spin = fabric.cores_to_spare();
         if !arm {
-            return Ok(Polled::Pending { watch: fabric.watch(line), spin });
+            return Ok(Polled::Pending { watch: fabric.watch(line), spin, sleep: SLEEP_MAX });
         }
         fabric.announce(line);
         self.armed = Some(line);
@@ -276,7 +277,8 @@ impl Transfers {
         if self.step_all()? {
             return Ok(Polled::Progress);
         }
-        Ok(Polled::Pending { watch, spin })
+        let sleep = longest_sleep(&*self.inner.fabric);
+        Ok(Polled::Pending { watch, spin, sleep })
     }
 
     /// Steps every message once. True if any got on.

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 
@@ -385,6 +385,42 @@ fn a_call_behind_one_that_nobody_polls_runs_into_the_time_out() {
     let error = c.barrier().unwrap_err();
     assert!(matches!(error, Error::NotItsTurn { .. }), "{error}");
     assert!(error.to_string().contains("Barrier number 2"), "{error}");
+}
+
+#[test]
+fn a_sleeper_looks_around_in_time_though_others_are_woken_all_the_while() {
+    let root = Root::open().unwrap();
+    let mut options = JoinOptions::default();
+    options.communicator.timeout = Some(Duration::from_millis(300));
+    let c = Communicator::join(root.info(), 0, 1, options).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (input, mut output) = (vec![0u8; 1 << 20], vec![0u8; 1 << 20]);
+            let _nobody_polls_it = c.all_reduce_async(&input, &mut output, ReduceOp::Max).unwrap();
+            let error = block_on(c.barrier_async().unwrap()).0.unwrap_err();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(matches!(error, Error::NotItsTurn { .. }), "{error}");
+        });
+        let begun = Instant::now();
+        let forgotten = run_threads(2, |busy| {
+            loop {
+                std::thread::sleep(Duration::from_millis(10 * u64::from(busy.rank())));
+                block_on(busy.barrier_async().unwrap()).0.unwrap();
+                let own = [
+                    u8::from(is_over.load(Ordering::Relaxed)),
+                    u8::from(begun.elapsed().as_secs() > 10),
+                ];
+                let mut all = [0u8; 2];
+                busy.all_reduce(&own, &mut all, ReduceOp::Max).unwrap();
+                match all {
+                    [0, 0] => {}
+                    [over, _] => return over == 0,
+                }
+            }
+        });
+        assert_eq!(forgotten.unwrap(), [false, false], "the sleeper was forgotten");
+    });
 }
 
 #[test]

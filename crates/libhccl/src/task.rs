@@ -48,7 +48,7 @@ unsafe extern "C" fn poll<T: Pollable>(data: *mut c_void, arm: u32, wake: *mut W
     match polled {
         Polled::Done => POLL_DONE,
         Polled::Progress => POLL_PROGRESS,
-        Polled::Pending { watch, spin } => {
+        Polled::Pending { watch, spin, .. } => {
             let wait = watch.map_or(Wake::NONE, |watch| Wake {
                 word: watch.word.cast(),
                 seen: watch.seen,

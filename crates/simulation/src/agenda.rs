@@ -2,11 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 use hccl_fabric::simulated::{Cause, Dice, Wake};
 
-/// The longest that a rank sleeps before it looks around by itself: as [`hccl`]'s own waiters.
-const SLEEP_MAX_NS: u64 = 50_000_000;
 /// The longest from being woken to going on.
 const LATENCY_MAX_NS: u64 = 3_000;
 
@@ -28,6 +27,8 @@ struct Entry {
     why: Option<Why>,
     /// Since when it sleeps, and when the line that it watches changes.
     asleep: Option<u64>,
+    /// When it looks around by itself.
+    until: u64,
     line: Option<u64>,
     /// For when it was appointed as a sleeper that is woken.
     woken: Option<u64>,
@@ -55,10 +56,11 @@ impl Agenda {
         self.appoint(rank, at, Why::Turn);
     }
 
-    /// The rank falls asleep, announced for whatever lines it wants.
-    pub(crate) fn sleep(&mut self, rank: u32, since: u64) {
+    /// The rank falls asleep, announced for whatever lines it wants, for so long at most.
+    pub(crate) fn sleep(&mut self, rank: u32, since: u64, longest: Duration) {
         let entry = self.entry(rank);
         (entry.asleep, entry.woken) = (Some(since), None);
+        entry.until = since + longest.as_nanos() as u64;
         while entry.gone.peek().is_some_and(|&Reverse(at)| at <= since) {
             entry.gone.pop();
         }
@@ -114,9 +116,10 @@ impl Agenda {
     fn reconsider(&mut self, rank: u32) {
         let entry = self.entry(rank);
         let Some(since) = entry.asleep else { return };
+        let until = entry.until;
         let gone = entry.gone.peek().map(|&Reverse(at)| at);
         let woken = entry.line.into_iter().chain(gone).min().map(|at| at.max(since));
-        match woken.filter(|&at| at < since + SLEEP_MAX_NS) {
+        match woken.filter(|&at| at < until) {
             // Most wakes are later than one that is known.
             Some(at) if entry.woken == Some(at) => {}
             Some(at) => {
@@ -124,7 +127,7 @@ impl Agenda {
                 let latency = self.dice.below(LATENCY_MAX_NS);
                 self.appoint(rank, at + latency, Why::Woken);
             }
-            None => self.appoint(rank, since + SLEEP_MAX_NS, Why::SleptOut),
+            None => self.appoint(rank, until, Why::SleptOut),
         }
     }
 
@@ -146,6 +149,9 @@ impl Agenda {
 mod tests {
     use super::*;
 
+    const LONGEST: Duration = Duration::from_millis(50);
+    const LONGEST_NS: u64 = LONGEST.as_nanos() as u64;
+
     fn agenda() -> Agenda {
         Agenda::new(3, Dice::new(1))
     }
@@ -153,13 +159,13 @@ mod tests {
     #[test]
     fn a_sleeper_wakes_by_its_line_or_when_it_has_slept_out() {
         let mut agenda = agenda();
-        agenda.sleep(0, 1000);
-        agenda.sleep(1, 1000);
+        agenda.sleep(0, 1000, LONGEST);
+        agenda.sleep(1, 1000, LONGEST);
         agenda.wake(Wake { rank: 1, at_ns: 2000, cause: Cause::Line });
         let (at, rank, why) = agenda.next(u64::MAX).unwrap();
         assert_eq!((rank, why), (1, Why::Woken));
         assert!((2000..2000 + LATENCY_MAX_NS).contains(&at));
-        assert_eq!(agenda.next(u64::MAX), Some((1000 + SLEEP_MAX_NS, 0, Why::SleptOut)));
+        assert_eq!(agenda.next(u64::MAX), Some((1000 + LONGEST_NS, 0, Why::SleptOut)));
         assert_eq!(agenda.next(u64::MAX), None);
     }
 
@@ -168,13 +174,13 @@ mod tests {
         let mut agenda = agenda();
         let wake = |at_ns, cause| Wake { rank: 2, at_ns, cause };
         agenda.wake(wake(500, Cause::Gone));
-        agenda.sleep(2, 1000);
-        assert_eq!(agenda.next(u64::MAX), Some((1000 + SLEEP_MAX_NS, 2, Why::SleptOut)));
+        agenda.sleep(2, 1000, LONGEST);
+        assert_eq!(agenda.next(u64::MAX), Some((1000 + LONGEST_NS, 2, Why::SleptOut)));
         // A change of the line is seen even if it came before the sleep.
         agenda.wake(wake(500, Cause::Line));
-        agenda.sleep(2, 1000);
+        agenda.sleep(2, 1000, LONGEST);
         assert!(agenda.next(u64::MAX).unwrap().0 < 1000 + LATENCY_MAX_NS);
-        agenda.sleep(2, 1000);
+        agenda.sleep(2, 1000, LONGEST);
         agenda.wake(wake(1500, Cause::Gone));
         assert_eq!(agenda.next(u64::MAX).unwrap().2, Why::Woken);
     }
@@ -182,8 +188,8 @@ mod tests {
     #[test]
     fn a_wake_on_its_way_is_no_lost_one() {
         let mut agenda = agenda();
-        agenda.sleep(0, 0);
-        agenda.wake(Wake { rank: 0, at_ns: SLEEP_MAX_NS + 5, cause: Cause::Line });
-        assert_eq!(agenda.next(u64::MAX), Some((SLEEP_MAX_NS, 0, Why::Woken)));
+        agenda.sleep(0, 0, LONGEST);
+        agenda.wake(Wake { rank: 0, at_ns: LONGEST_NS + 5, cause: Cause::Line });
+        assert_eq!(agenda.next(u64::MAX), Some((LONGEST_NS, 0, Why::Woken)));
     }
 }

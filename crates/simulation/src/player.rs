@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Duration;
 
 use hccl::{
     Communicator, Direction, Error, Memory, Operation, Piece, Polled, Request, Transfer, Transfers,
@@ -38,13 +39,16 @@ pub(crate) enum Fate {
     Lost,
 }
 
+/// How long a rank without calls under way would sleep.
+const IDLE: Duration = Duration::from_secs(1);
+
 /// What a turn brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// A call got on.
     GotOn,
-    /// All wait.
-    Waits,
+    /// All wait, for so long at most.
+    Waits { sleep: Duration },
     /// There is nothing more to do.
     Over,
 }
@@ -102,6 +106,7 @@ impl Player {
         network: &Network,
     ) -> Result<Turn, Failure> {
         let mut got_on = self.start_some(oracles, network);
+        let mut sleep = IDLE;
         let mut order: Vec<usize> = (0..self.streams.len()).collect();
         self.dice.shuffle(&mut order);
         for stream in order {
@@ -116,7 +121,7 @@ impl Player {
             };
             let call = *call;
             match polled {
-                Polled::Pending { .. } => {}
+                Polled::Pending { sleep: of_call, .. } => sleep = sleep.min(of_call),
                 Polled::Progress => got_on = true,
                 Polled::Done => {
                     let private = self.streams[stream].pop_front().and_then(|(_, _, it)| it);
@@ -135,7 +140,7 @@ impl Player {
         }
         Ok(match self.fate {
             Fate::Playing if got_on => Turn::GotOn,
-            Fate::Playing => Turn::Waits,
+            Fate::Playing => Turn::Waits { sleep },
             _ => Turn::Over,
         })
     }

@@ -264,9 +264,10 @@ impl Simulation {
         let interruptions = self.interruptions.get();
         let mut turn = player.turn(false, &self.oracles, &self.network)?;
         // What the rank found at once was there to be woken for.
-        let found = turn != Turn::Waits && interruptions == self.interruptions.get();
+        let found =
+            !matches!(turn, Turn::Waits { .. }) && interruptions == self.interruptions.get();
         let mut armed = false;
-        if turn == Turn::Waits && may_arm && self.network.died_ns(rank).is_none() {
+        if matches!(turn, Turn::Waits { .. }) && may_arm && self.network.died_ns(rank).is_none() {
             armed = true;
             turn = player.turn(true, &self.oracles, &self.network)?;
         }
@@ -284,10 +285,10 @@ impl Simulation {
         let each = &mut state.each[index];
         match turn {
             Turn::Over => return self.end(state, &mut player, now),
-            Turn::Waits if armed => {
+            Turn::Waits { sleep } if armed => {
                 each.looks = 0;
                 state.report.sleeps += 1;
-                state.agenda.sleep(rank, now);
+                state.agenda.sleep(rank, now, sleep);
             }
             _ => {
                 if turn == Turn::GotOn {
