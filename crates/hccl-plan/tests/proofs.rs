@@ -118,15 +118,18 @@ fn a_thousand_ranks() {
     }
 }
 
-/// Prints what each proof costs; for people.
+/// Prints what each proof costs; for people. `RANKS` says for how many, `ONLY` which names have to
+/// begin with.
 #[test]
 #[ignore = "prints times"]
 fn times() {
     let ranks = std::env::var("RANKS").ok().and_then(|text| text.parse().ok()).unwrap_or(64);
+    let only = std::env::var("ONLY").unwrap_or_default();
     for algorithm in algorithms(ranks) {
         for operator in Operator::ALL {
             let task = task(operator, ranks, u64::from(ranks));
-            if applies(&algorithm, &task) && !is_dear(&algorithm, &task) {
+            let is_wanted = format!("{} {operator}", algorithm.name()).starts_with(&only);
+            if is_wanted && applies(&algorithm, &task) && !is_dear(&algorithm, &task) {
                 let begun = std::time::Instant::now();
                 let report = prove(&algorithm, &task);
                 println!(
