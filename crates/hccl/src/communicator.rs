@@ -17,6 +17,7 @@ use crate::error::{Context, Error};
 use crate::memory::{Memory, Piece, Workspace};
 use crate::operation::{Operation, Route};
 use crate::plans::{Key, PlanStatistics, Plans};
+use crate::rooms::Rooms;
 use crate::route;
 use crate::transfer::{Transfer, Transfers};
 use crate::views::Peer;
@@ -93,6 +94,7 @@ pub(crate) struct Inner {
     noticed: Mutex<Vec<String>>,
     plans: Plans,
     room: Mutex<Option<Piece>>,
+    pub(crate) rooms: Mutex<Rooms>,
     /// Reused by the operation whose turn it is.
     peers: Mutex<Vec<Peer>>,
     failed: OnceLock<Error>,
@@ -131,6 +133,7 @@ impl Communicator {
             chosen: Mutex::default(),
             plans: Plans::new(),
             room: Mutex::default(),
+            rooms: Mutex::default(),
             peers: Mutex::default(),
             failed: OnceLock::new(),
             on_heap,
@@ -512,7 +515,8 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if let Some(room) = self.room.get_mut().take() {
+        let kept = self.rooms.get_mut().drain();
+        for room in self.room.get_mut().take().into_iter().chain(kept) {
             self.free(room);
         }
     }

@@ -87,6 +87,7 @@ mod pending;
 mod plans;
 mod reactor;
 mod room;
+mod rooms;
 mod route;
 mod split;
 mod steps;

@@ -42,8 +42,11 @@ pub struct Transfer {
     pub memory: Memory,
 }
 
-/// Bytes of a part.
-const PART_BYTES: u64 = 1 << 20;
+/// Bytes of a part: small enough that two of them, of which one is read while the other is written,
+/// stay in a core's cache.
+const PART_BYTES: u64 = 128 << 10;
+/// Parts that wait in the room: one that the receiver has, and the next.
+const PARTS_AHEAD: u64 = 2;
 /// Parts in room begin at multiples of this.
 const ALIGN: u64 = 128;
 
@@ -119,6 +122,8 @@ struct Item {
     first: u64,
     /// Part that is worked on.
     part: u64,
+    /// Parts that were copied into the room so far.
+    copied: u64,
     /// Where it waits in the room, if it does.
     room: Option<Piece>,
     state: State,
@@ -130,10 +135,24 @@ impl Item {
         self.first + self.part
     }
 
-    /// First byte of the part, and how many it has.
-    fn range(&self) -> (u64, u64) {
-        let start = self.part * PART_BYTES;
+    /// First byte of a part, and how many it has.
+    fn range(&self, part: u64) -> (u64, u64) {
+        let start = part * PART_BYTES;
         (start, (self.transfer.bytes() - start).min(PART_BYTES))
+    }
+
+    /// Where a part waits in the room, if it does.
+    fn place(&self, part: u64) -> Option<Piece> {
+        let (_, len) = self.range(part);
+        self.room.map(|room| Piece { offset: room.offset + part % PARTS_AHEAD * PART_BYTES, len })
+    }
+
+    /// The part to copy into the room now, if there is one and its place is free: the part that is
+    /// worked on; once that is posted, the next.
+    fn part_to_copy(&self) -> Option<u64> {
+        let ahead = if self.state == State::Posted { PARTS_AHEAD } else { 1 };
+        let end = self.transfer.parts().min(self.part + ahead);
+        (self.room.is_some() && self.copied < end).then_some(self.copied)
     }
 
     /// After a part: the next one, or the end.
@@ -172,7 +191,7 @@ impl Transfers {
         let (mut room, room_bytes) = (None, room_bytes(requests, rank));
         if room_bytes > 0 {
             let context = || inner.context("transfers".to_owned());
-            room = Some(inner.allocate(room_bytes, context)?);
+            room = Some(inner.room_for_messages(room_bytes, context)?);
         }
         let mut next_room = room.map_or(0, |room| room.offset);
         let mut items = Vec::with_capacity(requests.len());
@@ -186,13 +205,13 @@ impl Transfers {
             let first = way.parts.fetch_add(parts, Ordering::Relaxed) + 1;
             let number = way.messages.fetch_add(1, Ordering::Relaxed) + 1;
             let room = request.needs_room().then(|| {
-                let len = request.bytes().min(PART_BYTES);
+                let len = room_of(request);
                 let piece = Piece { offset: next_room, len };
                 next_room += len.next_multiple_of(ALIGN);
                 piece
             });
             let (transfer, state) = (*request, State::Waiting);
-            items.push(Item { transfer, number, first, part: 0, room, state });
+            items.push(Item { transfer, number, first, part: 0, copied: 0, room, state });
         }
         items.extend(own);
         inner.transfers.fetch_add(1, Ordering::AcqRel);
@@ -245,7 +264,7 @@ impl Transfers {
             self.over = true;
             self.inner.transfers.fetch_sub(1, Ordering::AcqRel);
             if let Some(room) = self.room.take() {
-                self.inner.free(room);
+                self.inner.keep_room(room);
             }
         }
     }
@@ -297,11 +316,14 @@ impl Transfers {
         let number = item.number_of_part();
         let next = match (item.state, direction) {
             (State::Over, _) => return Ok(false),
+            (State::Waiting | State::Posted, Direction::Send) if item.part_to_copy().is_some() => {
+                return self.copy_part(index);
+            }
             (State::Waiting, Direction::Send) => {
                 if !fabric.taken(peer, number - 1) {
                     return Ok(false);
                 }
-                let span = self.find_part(item)?;
+                let span = self.find_part(item);
                 let message = Message { signature: item.transfer.signature(), span };
                 fabric.post(peer, number, &message);
                 State::Posted
@@ -340,23 +362,35 @@ impl Transfers {
         Ok(true)
     }
 
-    /// Where a receiver finds the part of a send; what is private is copied there now.
-    fn find_part(&self, item: &Item) -> Result<Span, Error> {
-        let (start, len) = item.range();
-        let (private, room) = match (item.transfer.memory, item.room) {
-            (Memory::Private(private), Some(room)) => (private, room),
-            (Memory::Shared(piece), _) => return Ok(Span { offset: piece.offset + start, len }),
+    /// Where a receiver finds the part of a send.
+    fn find_part(&self, item: &Item) -> Span {
+        let (start, len) = item.range(item.part);
+        match (item.transfer.memory, item.place(item.part)) {
+            (Memory::Shared(piece), _) => Span { offset: piece.offset + start, len },
+            (Memory::Private(_), Some(room)) => Span { offset: room.offset, len },
             // A message of nothing.
-            (Memory::Private(_), None) => return Ok(Span { offset: 0, len }),
+            (Memory::Private(_), None) => Span { offset: 0, len },
+        }
+    }
+
+    /// Copies a part of a private send into the room, while the receiver may be at the one before.
+    fn copy_part(&mut self, index: usize) -> Result<bool, Error> {
+        let item = &self.items[index];
+        let part = item.part_to_copy();
+        let place = part.and_then(|part| item.place(part).map(|room| (part, room)));
+        let (Memory::Private(private), Some((part, room))) = (item.transfer.memory, place) else {
+            return Ok(false);
         };
+        let (start, len) = item.range(part);
         let from = private.address().wrapping_add(start as usize).cast_const();
         let Some(to) = find(&self.inner, self.inner.fabric.rank(), room.offset, len) else {
             return Err(self.broken(item, self.inner.fabric.rank(), room.offset, len));
         };
-        // SAFETY: the caller vouched for the private memory; the room was taken for this part, and
-        // the receiver has taken the part that was there before.
+        // SAFETY: the caller vouched for the private memory; the room was taken for this message,
+        // and the receiver has taken the part that was there before.
         unsafe { copy(to, from, len as usize) };
-        Ok(Span { offset: room.offset, len })
+        self.items[index].copied += 1;
+        Ok(true)
     }
 
     fn broken(&self, item: &Item, peer: u32, offset: u64, len: u64) -> Error {
@@ -377,7 +411,7 @@ impl Transfers {
             );
             return Err(Error::Mismatch { context: self.context(item), table });
         }
-        let (start, len) = item.range();
+        let (start, len) = item.range(item.part);
         let offset = message.span.offset;
         let from = find(&self.inner, peer, offset, len);
         let from = from.ok_or_else(|| self.broken(item, peer, offset, len))?;
@@ -474,10 +508,15 @@ fn find(inner: &Inner, rank: u32, offset: u64, len: u64) -> Option<*mut u8> {
     inner.fabric.memory(rank, offset, len)
 }
 
+/// Room for the parts of one message.
+fn room_of(request: &Transfer) -> u64 {
+    request.bytes().min(PARTS_AHEAD * PART_BYTES)
+}
+
 /// Room for the parts of what is private, side by side.
 fn room_bytes(requests: &[Transfer], rank: u32) -> u64 {
     let rooms = requests.iter().filter(|one| one.peer != rank && one.needs_room());
-    let bytes = rooms.map(|one| one.bytes().min(PART_BYTES).next_multiple_of(ALIGN));
+    let bytes = rooms.map(|one| room_of(one).next_multiple_of(ALIGN));
     bytes.fold(0, u64::saturating_add)
 }
 
@@ -514,7 +553,8 @@ fn own_copies(inner: &Inner, requests: &[Transfer], rank: u32) -> Result<Vec<Ite
             });
         };
         let state = State::Copying { from: from.cast_const(), to, left: len };
-        Ok(Item { transfer: **receive, number: 0, first: 0, part: 0, room: None, state })
+        let transfer = **receive;
+        Ok(Item { transfer, number: 0, first: 0, part: 0, copied: 0, room: None, state })
     });
     copies.collect()
 }

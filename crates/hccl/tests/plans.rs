@@ -422,7 +422,7 @@ fn messages_go_in_parts_from_and_to_private_memory() {
     common::run_with(&[0, 1, 2], 3, heap, timeout, |own, rank| {
         let mut rank = rank.unwrap();
         let (next, previous) = ((own + 1) % 3, (own + 2) % 3);
-        for (round, count) in [0, 1, 5000, PEAK].into_iter().enumerate() {
+        for (round, count) in [0, 1, 5000, PEAK, PEAK + 1].into_iter().enumerate() {
             let number = |rank: u32, i: usize| (rank * 1_000_003 + i as u32 * 7) as f32;
             // The even rounds send from private memory, the odd ones receive there.
             let mut private: Vec<f32> = (0..count).map(|i| number(own, i)).collect();
