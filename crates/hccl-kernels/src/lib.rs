@@ -17,10 +17,11 @@ mod half;
 mod isa;
 mod lanes;
 mod operator;
+mod past_cache;
 mod reduce_op;
 mod reducer;
 
-pub use copy::copy;
+pub use copy::{Stores, copy, copy_with};
 pub use data_type::DataType;
 pub use isa::Isa;
 pub use reduce_op::ReduceOp;

@@ -15,6 +15,40 @@ pub fn allowance() -> usize {
     })
 }
 
+/// Bytes of the largest cache of the first core, as the kernel knows it, within reason: a virtual
+/// machine may show a cache that it shares with many others. Read once.
+pub fn last_level_cache() -> u64 {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let folder = "/sys/devices/system/cpu/cpu0/cache";
+        let size = |index: u32| {
+            let text = std::fs::read_to_string(format!("{folder}/index{index}/size")).ok()?;
+            parse_cache_size(&text)
+        };
+        (0..8).filter_map(size).max().map_or(CACHE_MAX, |bytes| bytes.min(CACHE_MAX))
+    })
+}
+
+/// No core has more cache to itself, for good.
+const CACHE_MAX: u64 = 32 << 20;
+
+/// A size as the kernel writes it, as in `32768K`.
+fn parse_cache_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().find(|(_, letter)| !letter.is_ascii_digit()) {
+        Some((at, _)) => text.split_at(at),
+        None => (text, ""),
+    };
+    let unit = match unit {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
 /// Cores that the control group grants, if it limits them (version 2, then version 1).
 fn quota() -> Option<f64> {
     if let Some(group) = own_group_v2() {
@@ -58,6 +92,17 @@ fn parse_cpu_max(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cache_sizes_are_read() {
+        assert_eq!(parse_cache_size("32768K\n"), Some(32 << 20));
+        assert_eq!(parse_cache_size("105M"), Some(105 << 20));
+        assert_eq!(parse_cache_size("512"), Some(512));
+        for odd in ["", "K", "12X", "99999999999999999999G", "-1K"] {
+            assert_eq!(parse_cache_size(odd), None, "{odd}");
+        }
+        assert!((1..=CACHE_MAX).contains(&last_level_cache()));
+    }
 
     #[test]
     fn cpu_max_forms() {

@@ -17,6 +17,7 @@ use crate::error::{Context, Error};
 use crate::memory::{Memory, Piece, Workspace};
 use crate::operation::{Operation, Route};
 use crate::plans::{Key, PlanStatistics, Plans};
+use crate::recent::{Kind, Recent};
 use crate::rooms::Rooms;
 use crate::route;
 use crate::transfer::{Transfer, Transfers};
@@ -93,6 +94,7 @@ pub(crate) struct Inner {
     /// What `Options::notice` was told.
     noticed: Mutex<Vec<String>>,
     plans: Plans,
+    recent: Mutex<Recent>,
     room: Mutex<Option<Piece>>,
     pub(crate) rooms: Mutex<Rooms>,
     /// Reused by the operation whose turn it is.
@@ -132,6 +134,7 @@ impl Communicator {
             turn_waiters: AtomicU32::new(0),
             chosen: Mutex::default(),
             plans: Plans::new(),
+            recent: Mutex::default(),
             room: Mutex::default(),
             rooms: Mutex::default(),
             peers: Mutex::default(),
@@ -297,6 +300,11 @@ impl Inner {
                 allowed: "a collective; messages are started as transfers".into(),
             });
         }
+        let kind = Kind::of(request);
+        if let Some(known) = kind.and_then(|kind| self.recent.lock().get(kind).cloned()) {
+            self.plans.hit();
+            return Ok(known);
+        }
         let chosen = self.choose(request);
         let algorithm = &chosen.algorithm;
         let direct = route::is_direct(algorithm);
@@ -307,7 +315,8 @@ impl Inner {
         let (input, output) = request.elements(ranks, rank);
         let in_room = (
             input > 0 && (request.input.is_private() || gaps.0),
-            output > 0 && (request.output.is_private() || gaps.1),
+            output > 0
+                && (request.output.is_private() && !(direct && route::pulls(operator)) || gaps.1),
         );
         let cut = route::cut(
             algorithm,
@@ -341,14 +350,21 @@ impl Inner {
             }
         })?;
         let at_once = route::reduces_at_once(algorithm);
-        Ok(Route {
+        let average =
+            Average::new(request.reduce_op.filter(|_| operator.reduces()), ranks, at_once);
+        let route = Route {
             plan,
             signature: request.signature(route::digest(chosen.digest, direct, cut)),
             direct,
             in_room,
             cut,
-            average: Average::new(request.reduce_op.filter(|_| operator.reduces()), ranks, at_once),
-        })
+            average,
+            reducer: request.reduce_op.and_then(|op| average.reducer(request.data_type, op)),
+        };
+        if let Some(kind) = kind {
+            self.recent.lock().keep(kind, route.clone());
+        }
+        Ok(route)
     }
 
     /// The algorithm for a request; the same on all ranks.

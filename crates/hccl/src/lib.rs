@@ -86,6 +86,7 @@ mod operation;
 mod pending;
 mod plans;
 mod reactor;
+mod recent;
 mod room;
 mod rooms;
 mod route;
@@ -93,6 +94,7 @@ mod split;
 mod steps;
 mod transfer;
 mod views;
+mod waiting;
 
 pub use buffer::Buffer;
 pub use call::Request;

@@ -7,7 +7,7 @@ use crate::call::{describe, describe_plan};
 use crate::error::Error;
 use crate::lengths::Lengths;
 use crate::operation::Operation;
-use crate::room::{INPUT_IN_ROOM, OUTPUT_IN_ROOM, ROW_BYTES};
+use crate::room::{HALVES, INPUT_IN_ROOM, OUTPUT_IN_ROOM, ROW_BYTES};
 use crate::views::{Peer, View};
 
 impl Operation {
@@ -34,13 +34,23 @@ impl Operation {
                 let what = "rounds of no elements".into();
                 return Err(Error::Broken { context: self.context(), peer: rank, what });
             }
-            self.views.peers[rank as usize] = self.find_buffers(rank, &call)?;
+            let found = self.find_buffers(rank, &call)?;
+            if self.direct && self.in_room.0 && call.words[0] < self.room_chunk {
+                // What is in the room is cut for the own rounds.
+                let own = self.room_chunk;
+                let what =
+                    format!("rounds of {} elements, where this rank's have {own}", call.words[0]);
+                return Err(Error::Broken { context: self.context(), peer: rank, what });
+            }
+            self.collecting |= found.collects;
+            self.views.peers[rank as usize] = found;
             chunk = chunk.min(call.words[0]);
         }
         if self.direct && matches!(peers, Peers::All) {
             // Who brings private memory moves it in rounds, and the others go along.
             self.cut.chunk = chunk;
             self.cut.check(self.request.operator)?;
+            self.one_shot = self.is_small() && self.views.peers.iter().all(|peer| peer.collects);
         }
         Ok(())
     }
@@ -78,7 +88,9 @@ impl Operation {
         let [chunk, flags] = call.words;
         let view = |what: &str, span: Span, in_room: bool| {
             let base = find(what, span)?;
-            Ok::<_, Error>(if in_room {
+            Ok::<_, Error>(if in_room && flags & HALVES != 0 {
+                View::halves(base, span.len, chunk)
+            } else if in_room {
                 View::round(base, span.len, chunk)
             } else {
                 View::whole(base, span.len, self.cut.count)
@@ -86,6 +98,7 @@ impl Operation {
         };
         let mut found = Peer {
             met: true,
+            collects: self.can_collect() && flags & OUTPUT_IN_ROOM != 0,
             input: view("its input", call.input, flags & INPUT_IN_ROOM != 0)?,
             output: view("its output", call.output, flags & OUTPUT_IN_ROOM != 0)?,
             // A rank without private memory gives no chunk: scratch memory has that of the plan.

@@ -72,6 +72,19 @@ impl Memory {
         }
     }
 
+    /// Whether it has bytes in common with another buffer of the same rank.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let range = |memory: &Self| match memory {
+            Self::Shared(piece) => (false, piece.offset, piece.offset.saturating_add(piece.len)),
+            Self::Private(private) => {
+                let start = private.address.addr() as u64;
+                (true, start, start.saturating_add(private.len))
+            }
+        };
+        let (one, other) = (range(self), range(other));
+        one.0 == other.0 && one.1 < other.2 && other.1 < one.2
+    }
+
     pub(crate) fn is_private(&self) -> bool {
         matches!(self, Self::Private(_))
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hccl_fabric::{Call, Fabric, Line};
-use hccl_kernels::Reducer;
+use hccl_kernels::{Reducer, Stores};
 use hccl_os::wait::{Backoff, SLEEP_MAX, Watch, sleep_on};
 use hccl_plan::{Peers, Plan, Step};
 
@@ -18,17 +18,19 @@ use crate::call::Request;
 use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error};
 use crate::lengths::Run;
-use crate::route::Cut;
-use crate::views::Views;
+use crate::route::{self, Cut};
+use crate::views::{View, Views};
+use crate::waiting::Waiting;
 
 /// Bytes of each buffer that one poll works on. Small enough that sources and targets stay in a
 /// core's cache between read and write, large enough that the turn costs nothing beside it.
 pub(crate) const CHUNK_BYTES: u64 = 256 << 10;
-/// How often a waiting operation asks the kernel whether its peers live.
-pub(crate) const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 /// The longest sleep once some rank is gone. News of the next one may come just before a sleep, and
 /// a chain of ranks that each learn of it from the next is to be through soon.
 const SLEEP_ONCE_GONE: Duration = Duration::from_millis(2);
+/// Level of a round at which a rank has collected what others had for it: beyond those of the direct
+/// mesh.
+const COLLECTED: u32 = 3;
 /// Polls between two looks at the clock while spinning.
 pub(crate) const POLLS_A_LOOK: u32 = 256;
 
@@ -59,6 +61,10 @@ pub(crate) enum Stage {
     In,
     /// The steps of the plan.
     Steps,
+    /// What others have for private output.
+    Collect,
+    /// Others may still collect.
+    Leave,
     /// What the own rank must divide of its output.
     Average,
     /// The room goes into private memory.
@@ -81,8 +87,8 @@ pub struct Operation {
     pub(crate) average: Average,
     /// When it was first seen to wait for its turn.
     queued: Option<Duration>,
-    /// Set when the call was published.
-    begun: Option<Duration>,
+    /// Whether its turn has come.
+    begun: bool,
     pub(crate) round: u64,
     pub(crate) stage: Stage,
     /// Next step, or run of elements between a buffer and the room, and elements of it that are
@@ -91,10 +97,14 @@ pub struct Operation {
     pub(crate) done: u64,
     /// What is left to pass in or out in this round.
     pub(crate) runs: Vec<Run>,
-    /// Where the room for input and for output begins, where they pass through it.
-    pub(crate) rooms: (*mut u8, *mut u8),
+    /// The room for input and for output, where they pass through it.
+    pub(crate) rooms: (View, View),
     /// Elements from a block to the next there.
     pub(crate) room_chunk: u64,
+    /// Whether any rank collects its output from the others.
+    pub(crate) collecting: bool,
+    /// Whether each rank reduces all of a small block by itself.
+    pub(crate) one_shot: bool,
     /// The call as the others read it.
     pub(crate) call: Call,
     /// First peer that was not seen at the level of the current wait.
@@ -102,9 +112,11 @@ pub struct Operation {
     /// Peer that was told that somebody sleeps for it.
     armed: Option<u32>,
     polls: u32,
-    probed: Duration,
+    waiting: Waiting,
     pub(crate) views: Views,
     over: bool,
+    /// How the output is stored.
+    pub(crate) stores: Stores,
     /// Reused for each chunk, so that a poll allocates nothing.
     pub(crate) sources: Vec<*const u8>,
     pub(crate) targets: Vec<*mut u8>,
@@ -115,6 +127,7 @@ pub struct Operation {
 unsafe impl Send for Operation {}
 
 /// How a request is to be run.
+#[derive(Clone)]
 pub(crate) struct Route {
     pub(crate) plan: Arc<Plan>,
     pub(crate) signature: [u8; hccl_fabric::SIGNATURE_BYTES],
@@ -122,19 +135,20 @@ pub(crate) struct Route {
     pub(crate) in_room: (bool, bool),
     pub(crate) cut: Cut,
     pub(crate) average: Average,
+    /// Combines values, where the operator does.
+    pub(crate) reducer: Option<Reducer>,
 }
 
 impl Operation {
     pub(crate) fn new(inner: Arc<Inner>, request: Request, route: Route, sequence: u64) -> Self {
-        let reducer = request.reduce_op.and_then(|op| route.average.reducer(request.data_type, op));
-        let probed = inner.fabric.now();
         let views = Views {
             peers: Vec::new(),
             size: request.data_type.size() as u64,
             first: 0,
+            odd: false,
             exact: request.lengths.is_some(),
         };
-        let Route { plan, signature, direct, in_room, cut, average } = route;
+        let Route { plan, signature, direct, in_room, cut, average, reducer } = route;
         Self {
             inner,
             request,
@@ -147,21 +161,24 @@ impl Operation {
             reducer,
             average,
             queued: None,
-            begun: None,
+            begun: false,
             round: 0,
             stage: Stage::In,
             step: 0,
             done: 0,
             runs: Vec::new(),
-            rooms: (std::ptr::null_mut(), std::ptr::null_mut()),
+            rooms: (View::NONE, View::NONE),
+            collecting: false,
+            one_shot: false,
             room_chunk: 0,
             call: Call::default(),
             next_peer: 0,
             armed: None,
             polls: 0,
-            probed,
+            waiting: Waiting::default(),
             views,
             over: false,
+            stores: Stores::Cached,
             sources: Vec::new(),
             targets: Vec::new(),
         }
@@ -183,7 +200,7 @@ impl Operation {
             self.over = true;
             return Polled::Failed(error.clone());
         }
-        if self.begun.is_none() {
+        if !self.begun {
             if !self.inner.is_turn_of(self.sequence) {
                 let watch = self.inner.turn_watch(arm);
                 if !self.inner.is_turn_of(self.sequence) {
@@ -199,7 +216,7 @@ impl Operation {
                     };
                 }
             }
-            self.begun = Some(self.inner.fabric.now());
+            self.begun = true;
             if let Err(error) = self.prepare() {
                 self.over = true;
                 return Polled::Failed(self.inner.fail(error));
@@ -261,6 +278,24 @@ impl Operation {
                     if let Some(polled) = self.run_steps(arm)? {
                         return Ok(polled);
                     }
+                    self.enter(Stage::Collect);
+                }
+                Stage::Collect => {
+                    if self.collect()? {
+                        return Ok(Polled::Progress);
+                    }
+                    if self.collecting && !self.one_shot && self.round + 1 >= self.cut.rounds() {
+                        self.inner.fabric.signal(self.sequence, self.level(COLLECTED));
+                        self.enter(Stage::Leave);
+                    } else {
+                        self.enter(Stage::Average);
+                    }
+                }
+                Stage::Leave => {
+                    if let Some(pending) = self.await_peers(Peers::All, COLLECTED, arm)? {
+                        return Ok(pending);
+                    }
+                    self.next_peer = 0;
                     self.enter(Stage::Average);
                 }
                 Stage::Average => {
@@ -280,6 +315,8 @@ impl Operation {
                     }
                     self.enter(Stage::In);
                     self.find_runs(true);
+                    // A poll is short, also where no step of a round took long.
+                    return Ok(Polled::Progress);
                 }
             }
         }
@@ -300,6 +337,7 @@ impl Operation {
                 Step::Signal { level } => {
                     self.inner.fabric.signal(self.sequence, self.level(*level));
                 }
+                Step::Wait { level, .. } if *level > 1 && self.meets_again() => {}
                 Step::Wait { peers, level } => {
                     if let Some(pending) = self.await_peers(*peers, *level, arm)? {
                         return Ok(Some(pending));
@@ -325,6 +363,12 @@ impl Operation {
             self.done = 0;
         }
         Ok(None)
+    }
+
+    /// Whether the ranks meet in another round before anything that the others read is written
+    /// again, so that none needs to wait at the end of this one.
+    fn meets_again(&self) -> bool {
+        self.direct && route::pulls(self.request.operator) && self.round + 1 < self.cut.rounds()
     }
 
     /// The level of this round that stands for one of the plan.
@@ -392,10 +436,7 @@ impl Operation {
     /// Fails if a rank that is still needed is gone. A rank that went after it did its part is
     /// none of our business.
     fn look_for_faults(&self, level: u32, end: u32) -> Result<(), Error> {
-        let waited = || {
-            let now = self.inner.fabric.now();
-            self.begun.map_or(Duration::ZERO, |begun| now.saturating_sub(begun))
-        };
+        let waited = || self.waiting.waited(self.inner.fabric.now());
         let late = |peer: u32| !self.inner.fabric.reached(peer, self.sequence, level);
         crate::faults::of_late_ranks(
             &*self.inner.fabric,
@@ -416,15 +457,13 @@ impl Operation {
     }
 
     fn look_at_clock(&mut self, level: u32, end: u32) -> Result<(), Error> {
-        let now = self.inner.fabric.now();
-        if now.saturating_sub(self.probed) >= PROBE_INTERVAL {
-            self.probed = now;
+        let (waited, is_due) = self.waiting.look(self.inner.fabric.now());
+        if is_due {
             self.inner.fabric.probe();
             if self.inner.fabric.any_gone() {
                 self.look_for_faults(level, end)?;
             }
         }
-        let waited = self.begun.map_or(Duration::ZERO, |begun| now.saturating_sub(begun));
         match self.inner.options.timeout {
             Some(limit) if waited >= limit => {
                 let fabric = &*self.inner.fabric;

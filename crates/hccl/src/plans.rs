@@ -78,6 +78,11 @@ impl Plans {
         Ok(plan)
     }
 
+    /// Counts a call that knew its plan already.
+    pub(crate) fn hit(&self) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn statistics(&self) -> PlanStatistics {
         let kept = self.kept.lock();
         PlanStatistics {

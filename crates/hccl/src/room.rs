@@ -1,17 +1,21 @@
 //! The way of private memory through the communicator's room, and the room itself.
 
 use hccl_fabric::{Call, Span};
-use hccl_kernels::copy;
+use hccl_kernels::{Stores, copy};
 use hccl_plan::Operator;
 
 use crate::error::Error;
 use crate::lengths::Run;
 use crate::memory::{Memory, Piece};
 use crate::operation::{CHUNK_BYTES, Operation};
+use crate::route;
 use crate::views::{Peer, View};
 
 /// Parts of the room begin at multiples of this.
 const ALIGN: u64 = 128;
+
+/// Bytes that a rank may read of all others where it reduces a block by itself.
+const ONE_SHOT_BYTES: u64 = 64 << 10;
 
 /// Bytes of a row of the table in which a rank says where it has what it sends to whom.
 pub(crate) const ROW_BYTES: u64 = 16;
@@ -19,6 +23,8 @@ pub(crate) const ROW_BYTES: u64 = 16;
 /// Bits of the second word of a call.
 pub(crate) const INPUT_IN_ROOM: u64 = 1;
 pub(crate) const OUTPUT_IN_ROOM: u64 = 2;
+/// The room has two halves, for even and for odd rounds.
+pub(crate) const HALVES: u64 = 4;
 
 impl Operation {
     /// Finds the own buffers, and room for what needs some. It is this operation's turn: nobody
@@ -36,7 +42,9 @@ impl Operation {
             None => self.plan.scratch.saturating_mul(self.cut.chunk),
         };
         let scratch = scratch.saturating_mul(size).max(table.len() as u64 * ROW_BYTES);
-        let parts = [scratch, input.saturating_mul(size), output.saturating_mul(size)];
+        let halves = if self.has_halves() { 2 } else { 1 };
+        let bytes = |elements: u64| elements.saturating_mul(size).saturating_mul(halves);
+        let parts = [scratch, bytes(input), bytes(output)];
         let total =
             parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.next_multiple_of(ALIGN)));
         let mut next =
@@ -47,6 +55,15 @@ impl Operation {
             if len == 0 { Span::default() } else { span }
         });
         let elements = self.request.elements(ranks, rank);
+        // Lines of an input that is its own output are in the cache when the result is stored.
+        let in_place =
+            self.request.operator.reduces() && self.request.input.overlaps(&self.request.output);
+        // Other algorithms read again what they have written.
+        let bytes = elements.0.saturating_add(elements.1).saturating_mul(size);
+        let of_all = bytes.saturating_mul(ranks.into());
+        if self.direct && !in_place && of_all > hccl_os::cpu::last_level_cache() {
+            self.stores = Stores::Streaming;
+        }
         let find = |span: Span| {
             if span.len == 0 {
                 return Ok(std::ptr::null_mut());
@@ -66,10 +83,14 @@ impl Operation {
                 _ => Span::default(),
             };
             let base = find(span)?;
-            let view = if in_room {
-                View::round(base, span.len, self.cut.chunk)
-            } else {
-                View::whole(base, span.len, self.cut.count)
+            let view = match memory {
+                _ if in_room && self.has_halves() => View::halves(base, span.len, self.cut.chunk),
+                _ if in_room => View::round(base, span.len, self.cut.chunk),
+                // Nobody else sees it.
+                Memory::Private(private) if elements > 0 => {
+                    View::whole(private.address(), elements * size, self.cut.count)
+                }
+                _ => View::whole(base, span.len, self.cut.count),
             };
             Ok::<_, Error>((span, view))
         };
@@ -77,7 +98,7 @@ impl Operation {
         let (output_span, output) =
             view(self.request.output, self.in_room.1, elements.1, spans[2])?;
         let scratch = View::round(find(spans[0])?, spans[0].len, self.cut.chunk);
-        self.rooms = (input.base(), output.base());
+        self.rooms = (input, output);
         self.room_chunk = self.cut.chunk;
         let base = scratch.base().cast::<u64>();
         for (i, extent) in table.iter().enumerate() {
@@ -90,14 +111,32 @@ impl Operation {
         // What a broadcasting root reads it has; nobody writes its output.
         let keeps = self.request.operator == Operator::Broadcast && rank == self.request.root;
         let output = if keeps { input } else { output };
-        let mut own = Peer { met: true, input, output, scratch };
+        let collects = self.can_collect() && self.in_room.1;
+        self.collecting = collects;
+        let mut own = Peer { met: true, collects, input, output, scratch };
+        if self.direct && self.request.lengths.is_none() {
+            // What no other rank reads or writes needs not pass through the room.
+            let whole = |memory: Memory, elements: u64| match memory {
+                Memory::Private(private) => {
+                    Some(View::whole(private.address(), elements * size, self.cut.count))
+                }
+                Memory::Shared(_) => None,
+            };
+            if let Some(input) = whole(self.request.input, elements.0).filter(|_| self.in_room.0) {
+                own.input = input;
+            }
+            if let Some(output) = whole(self.request.output, elements.1).filter(|_| collects) {
+                own.output = output;
+            }
+        }
         if let Some(extent) = table.get(rank as usize) {
             own.input = self.part_of(own.input, extent.start, extent.len);
         }
         self.views.peers[rank as usize] = own;
         let chunk = if self.in_room.0 || self.in_room.1 { self.cut.chunk } else { u64::MAX };
         let flags = if self.in_room.0 { INPUT_IN_ROOM } else { 0 }
-            | if self.in_room.1 { OUTPUT_IN_ROOM } else { 0 };
+            | if self.in_room.1 { OUTPUT_IN_ROOM } else { 0 }
+            | if self.has_halves() { HALVES } else { 0 };
         self.call = Call {
             signature: self.signature,
             input: input_span,
@@ -107,6 +146,24 @@ impl Operation {
         };
         self.find_runs(true);
         Ok(())
+    }
+
+    /// Whether there are halves of the room for even and for odd rounds.
+    fn has_halves(&self) -> bool {
+        self.direct && self.cut.rounds() > 1 && (self.in_room.0 || self.in_room.1)
+    }
+
+    /// Whether ranks with private output collect it from the others.
+    pub(crate) fn can_collect(&self) -> bool {
+        self.direct && self.request.operator == Operator::AllReduce
+    }
+
+    /// Whether a block is small enough that each rank had better reduce all of it than wait for what
+    /// the others have reduced.
+    pub(crate) fn is_small(&self) -> bool {
+        let ranks = u64::from(self.inner.fabric.ranks());
+        let bytes = self.cut.count.saturating_mul(self.views.size).saturating_mul(ranks);
+        self.can_collect() && bytes <= ONE_SHOT_BYTES && self.cut.rounds() == 1
     }
 
     /// The part of a rank's input that a row of its table stands for.
@@ -150,8 +207,8 @@ impl Operation {
     pub(crate) fn find_runs(&mut self, into: bool) {
         self.runs.clear();
         let (first, count) = self.cut.round(self.round);
-        self.views.first = first;
-        if !(if into { self.in_room.0 } else { self.in_room.1 }) {
+        (self.views.first, self.views.odd) = (first, self.round % 2 == 1);
+        if !(if into { self.in_room.0 } else { self.in_room.1 && !self.can_collect() }) {
             return;
         }
         let (ranks, rank) = (self.inner.fabric.ranks(), self.inner.fabric.rank());
@@ -176,7 +233,30 @@ impl Operation {
             room: u64::from(block) * chunk,
             len: count,
         };
-        self.runs.extend((0..blocks).map(run).filter(|run| run.len > 0));
+        let mut runs = std::mem::take(&mut self.runs);
+        let is_read = |block: u32| !into || !self.direct || !self.is_own_block(block, is_root);
+        runs.extend((0..blocks).filter(|block| is_read(*block)).map(run));
+        if into && self.direct && !route::pulls(operator) && !self.is_small() {
+            // The own share of the one block is reduced from where it is.
+            let share = self.share(rank, count);
+            runs.clear();
+            runs.push(Run { user: first, room: 0, len: share.start });
+            let (user, len) = (first + share.end, count - share.end);
+            runs.push(Run { user, room: share.end, len });
+        }
+        runs.retain(|run| run.len > 0);
+        self.runs = runs;
+    }
+
+    /// Whether only the own rank reads a block of its input in the direct mesh.
+    fn is_own_block(&self, block: u32, is_root: bool) -> bool {
+        match self.request.operator {
+            Operator::ReduceScatter | Operator::AlltoAll | Operator::Scatter => {
+                block == self.inner.fabric.rank()
+            }
+            Operator::Gather => is_root,
+            _ => false,
+        }
     }
 
     /// Copies the next chunk between a buffer and the room. True if more is left.
@@ -190,6 +270,7 @@ impl Operation {
         } else {
             (self.request.output, self.rooms.1)
         };
+        let room = room.base_of(self.views.odd);
         let user = match memory {
             Memory::Private(private) => Some(private.address()),
             Memory::Shared(Piece { offset, len }) => {

@@ -8,9 +8,10 @@ use crate::lengths::Digest;
 /// Levels that a call can have on a board.
 const LEVELS: u64 = 1 << 24;
 
-/// Room for a round where the direct mesh moves private memory: small enough to stay in a
-/// second-level cache or near it between the copy into the room and what reads it there.
-const ROUND_BYTES: u64 = 1 << 20;
+/// What a rank touches of its room in a round where the direct mesh moves private memory: small
+/// enough that it stays in a second-level cache, with that of the round before, between the copy
+/// into the room and what reads it there.
+const ROUND_BYTES: u64 = 128 << 10;
 
 /// Elements of a block that one round works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,22 @@ pub(crate) fn reduces_at_once(algorithm: &Algorithm) -> bool {
     matches!(algorithm, Algorithm::Mesh(_))
 }
 
+/// Whether ranks of the direct mesh only read each other's memory, so that private output needs no
+/// room.
+pub(crate) fn pulls(operator: Operator) -> bool {
+    !matches!(operator, Operator::AllReduce | Operator::Reduce)
+}
+
+/// Chunks in a rank's room, for each of two rounds, where the direct mesh moves private memory, and
+/// how many of them it touches, about: of a block that all reduce, each rank has its share.
+fn chunks(operator: Operator, ranks: u32) -> (u64, u64) {
+    match operator {
+        Operator::AllReduce | Operator::Reduce => (2, 1),
+        Operator::Broadcast | Operator::AllGather | Operator::Gather => (1, 1),
+        _ => (ranks.into(), ranks.into()),
+    }
+}
+
 /// Blocks that pass through a rank's buffers, at most, and room for those on their way.
 fn blocks(operator: Operator, ranks: u32) -> u64 {
     match operator {
@@ -80,8 +97,13 @@ pub(crate) fn cut(
     if operator.has_extents() || direct && !in_room {
         return Cut { count, chunk: count, stride };
     }
-    let bytes = if direct { ROUND_BYTES.min(buffer_bytes) } else { buffer_bytes };
-    let chunk = bytes / blocks(operator, ranks) / size;
+    let bytes = if direct {
+        let (chunks, touched) = chunks(operator, ranks);
+        (ROUND_BYTES / touched).min(buffer_bytes / (2 * chunks))
+    } else {
+        buffer_bytes / blocks(operator, ranks)
+    };
+    let chunk = bytes / size;
     // Whole cache lines, as long as there are any.
     let line = 128 / size.min(128);
     let chunk = if chunk > line { chunk / line * line } else { chunk.max(1) };

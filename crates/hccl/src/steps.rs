@@ -1,6 +1,6 @@
 //! The steps of a plan that touch memory, a chunk at a time.
 
-use hccl_kernels::{ReduceOp, Reducer, copy};
+use hccl_kernels::{ReduceOp, Reducer, Stores, copy_with};
 use hccl_plan::{Buffer, Operator, Place, Span};
 
 use crate::average::Average;
@@ -33,10 +33,20 @@ impl Operation {
             let more = count > 0 && block < u64::from(blocks);
             return more.then_some(Chunk { block, element, len });
         }
-        let range = span.range(count, (GRANULE_BYTES / size).max(1));
+        let range = self.range(span, count);
         let element = range.start + self.done;
         let len = range.end.saturating_sub(element).min(most);
         (len > 0).then_some(Chunk { block: 0, element, len })
+    }
+
+    fn range(&self, span: Span, count: u64) -> std::ops::Range<u64> {
+        span.range(count, (GRANULE_BYTES / self.views.size).max(1))
+    }
+
+    /// What a rank reduces of a block where each has its share.
+    pub(crate) fn share(&self, rank: u32, count: u64) -> std::ops::Range<u64> {
+        let span = Span::Parts { first: rank, len: 1, of: self.inner.fabric.ranks() };
+        self.range(span, count)
     }
 
     fn address(&self, place: Place, chunk: Chunk) -> Result<*mut u8, Error> {
@@ -65,6 +75,9 @@ impl Operation {
         sources: &[Place],
         targets: &[Place],
     ) -> Result<bool, Error> {
+        let own = self.inner.fabric.rank();
+        let all = [Place { rank: own, buffer: Buffer::Output, at: 0 }];
+        let (span, targets) = if self.one_shot { (Span::WHOLE, &all[..]) } else { (span, targets) };
         let Some(chunk) = self.chunk(span) else {
             return Ok(false);
         };
@@ -75,16 +88,43 @@ impl Operation {
         for place in sources {
             from.push(self.address(*place, chunk)?.cast_const());
         }
+        let mut others_collect = false;
         for place in targets {
-            to.push(self.address(*place, chunk)?);
+            if place.rank != own && self.views.peers[place.rank as usize].collects {
+                others_collect = true;
+            } else {
+                to.push(self.address(*place, chunk)?);
+            }
+        }
+        if others_collect && self.views.peers[own as usize].collects {
+            // From private output nobody can.
+            let Chunk { block, element, len } = chunk;
+            let room = self.views.address_in(&self.rooms.1, (0, block), element, len);
+            to.insert(0, room.ok_or_else(|| self.broken_room())?);
+        } else {
+            others_collect = false;
         }
         let reducer = self.reducer.expect("a request without a reduction was refused");
         let divisor = if let Average::Within(ranks) = self.average { ranks } else { 1 };
+        let len = chunk.len as usize;
         // SAFETY: every address is memory of that rank that is mapped here, as long as the chunk;
         // buffers are aligned for the type. By the plan no other rank touches these elements until
         // the next level; buffers that overlap otherwise than by being the same are against the
         // operator's contract and give wrong values, nothing else.
-        unsafe { reducer.run_divided(&to, &from, chunk.len as usize, divisor) };
+        unsafe {
+            match self.stores {
+                Stores::Cached => reducer.run_divided(&to, &from, len, divisor),
+                Stores::Streaming if others_collect => {
+                    // The others read the room soon, nobody the output.
+                    reducer.run_divided(&to[..1], &from, len, divisor);
+                    for &target in &to[1..] {
+                        let bytes = len * self.views.size as usize;
+                        copy_with(Stores::Streaming, target, to[0], bytes);
+                    }
+                }
+                Stores::Streaming => reducer.run_past_cache(&to, &from, len, divisor),
+            }
+        }
         (self.sources, self.targets) = (from, to);
         self.done += chunk.len;
         Ok(self.chunk(span).is_some())
@@ -98,9 +138,33 @@ impl Operation {
         let (to, from) = (self.address(target, chunk)?, self.address(source, chunk)?);
         let bytes = chunk.len as usize * self.views.size as usize;
         // SAFETY: as in `reduce`.
-        unsafe { copy(to, from.cast_const(), bytes) };
+        unsafe { copy_with(self.stores, to, from.cast_const(), bytes) };
         self.done += chunk.len;
         Ok(self.chunk(span).is_some())
+    }
+
+    /// Takes the next chunk of what the others have for the own private output. True if more is left.
+    pub(crate) fn collect(&mut self) -> Result<bool, Error> {
+        let own = self.inner.fabric.rank();
+        if self.one_shot || !self.views.peers[own as usize].collects {
+            return Ok(false);
+        }
+        let ranks = self.inner.fabric.ranks();
+        while let Some(peer) = u32::try_from(self.step).ok().filter(|peer| *peer < ranks) {
+            let share = Span::Parts { first: peer, len: 1, of: ranks };
+            if peer != own && self.chunk(share).is_some() {
+                let output = |rank| Place { rank, buffer: Buffer::Output, at: 0 };
+                self.copy(share, output(peer), output(own))?;
+                return Ok(true);
+            }
+            (self.step, self.done) = (self.step + 1, 0);
+        }
+        Ok(false)
+    }
+
+    fn broken_room(&self) -> Error {
+        let what = "its own room".into();
+        Error::Broken { context: self.context(), peer: self.inner.fabric.rank(), what }
     }
 
     /// Divides the next chunk of the own output, where the plan only added. True if more is left.

@@ -6,7 +6,6 @@
 //! is in private memory of the sender waits in room of the communicator, a part at a time.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hccl_fabric::{Line, Message, SIGNATURE_BYTES, Span};
 use hccl_kernels::{DataType, copy};
@@ -16,7 +15,8 @@ use hccl_os::wait::SLEEP_MAX;
 use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error, Lag};
 use crate::memory::{Memory, Piece};
-use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, PROBE_INTERVAL, Polled, longest_sleep, wait};
+use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, Polled, longest_sleep, wait};
+use crate::waiting::Waiting;
 
 /// Which way a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,8 +168,7 @@ impl Item {
 pub struct Transfers {
     inner: Arc<Inner>,
     items: Vec<Item>,
-    begun: Option<Duration>,
-    probed: Duration,
+    waiting: Waiting,
     polls: u32,
     armed: Option<Line>,
     over: bool,
@@ -215,8 +214,8 @@ impl Transfers {
         }
         items.extend(own);
         inner.transfers.fetch_add(1, Ordering::AcqRel);
-        let probed = inner.fabric.now();
-        Ok(Self { inner, items, begun: None, probed, polls: 0, armed: None, over: false, room })
+        let waiting = Waiting::default();
+        Ok(Self { inner, items, waiting, polls: 0, armed: None, over: false, room })
     }
 
     /// Goes as far as it can; see [`crate::Operation::poll`].
@@ -232,7 +231,6 @@ impl Transfers {
         if self.over {
             return Polled::Done;
         }
-        self.begun.get_or_insert_with(|| self.inner.fabric.now());
         match self.run(arm) {
             Ok(Polled::Done) => {
                 self.end();
@@ -453,15 +451,13 @@ impl Transfers {
     }
 
     fn look_at_clock(&mut self) -> Result<(), Error> {
-        let now = self.inner.fabric.now();
-        if now.saturating_sub(self.probed) >= PROBE_INTERVAL {
-            self.probed = now;
+        let (waited, is_due) = self.waiting.look(self.inner.fabric.now());
+        if is_due {
             self.inner.fabric.probe();
             if self.inner.fabric.any_gone() {
                 self.look_for_faults()?;
             }
         }
-        let waited = self.begun.map_or(Duration::ZERO, |begun| now.saturating_sub(begun));
         let Some(limit) = self.inner.options.timeout.filter(|&limit| waited >= limit) else {
             return Ok(());
         };

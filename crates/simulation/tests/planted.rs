@@ -204,7 +204,10 @@ fn every_planted_fault_is_noticed() {
     let early = Visibility::Early;
     let data: Expected = |failure| matches!(failure, Wrong { .. } | Touched { .. });
     let all: [(Plant, Faults, Visibility, Expected); 11] = [
-        (Plant::SaysReached, Faults::Delay, early, data),
+        // The engine itself refuses a table that is not there yet.
+        (Plant::SaysReached, Faults::Delay, early, |failure| {
+            matches!(failure, Wrong { .. } | Touched { .. } | Failed { .. })
+        }),
         (Plant::LooksAtPosition, Faults::Delay, Visibility::Late, data),
         (Plant::SignalsAtOnce, Faults::Delay, early, data),
         (Plant::LosesSignals, Faults::Delay, early, |failure| {
