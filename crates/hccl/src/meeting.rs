@@ -86,9 +86,16 @@ impl Operation {
             })
         };
         let [chunk, flags] = call.words;
-        let view = |what: &str, span: Span, in_room: bool| {
+        let halves = if flags & HALVES != 0 { 2 } else { 1 };
+        let view = |what: &str, span: Span, blocks: u64, in_room: bool| {
             let base = find(what, span)?;
-            Ok::<_, Error>(if in_room && flags & HALVES != 0 {
+            let room = blocks.checked_mul(chunk).and_then(|len| len.checked_mul(halves * size));
+            if in_room && self.request.lengths.is_none() && room != Some(span.len) {
+                // Where a round begins there follows from this.
+                let what = format!("{what} of {} bytes for rounds of {chunk} elements", span.len);
+                return Err(broken(what));
+            }
+            Ok::<_, Error>(if in_room && halves == 2 {
                 View::halves(base, span.len, chunk)
             } else if in_room {
                 View::round(base, span.len, chunk)
@@ -96,11 +103,12 @@ impl Operation {
                 View::whole(base, span.len, self.cut.count)
             })
         };
+        let (input, output) = self.blocks_of(peer);
         let mut found = Peer {
             met: true,
             collects: self.can_collect() && flags & OUTPUT_IN_ROOM != 0,
-            input: view("its input", call.input, flags & INPUT_IN_ROOM != 0)?,
-            output: view("its output", call.output, flags & OUTPUT_IN_ROOM != 0)?,
+            input: view("its input", call.input, input, flags & INPUT_IN_ROOM != 0)?,
+            output: view("its output", call.output, output, flags & OUTPUT_IN_ROOM != 0)?,
             // A rank without private memory gives no chunk: scratch memory has that of the plan.
             scratch: View::round(
                 find("its scratch memory", call.scratch)?,

@@ -12,7 +12,8 @@ pub struct Piece {
 /// A buffer of an operation.
 ///
 /// Shared memory is read and written by the other ranks where it is. Private memory is touched by
-/// the own rank only: it passes through memory of the communicator, in rounds that fit there.
+/// the own rank only: what others read of it, or have for it, passes through memory of the
+/// communicator, in rounds that fit there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// In the memory that the rank shares.

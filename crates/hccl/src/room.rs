@@ -188,14 +188,22 @@ impl Operation {
                 (sum(lengths.incoming(operator, rank)), sum(lengths.outgoing(operator, rank)))
             }
             None => {
-                let is_root = rank == self.request.root;
-                let input = u64::from(operator.input_blocks(ranks, is_root));
-                let output = u64::from(operator.output_blocks(ranks, is_root));
+                let (input, output) = self.blocks_of(rank);
                 (input * self.cut.chunk, output * self.cut.chunk)
             }
         };
         let (into, out) = self.in_room;
         (if into { input } else { 0 }, if out { output } else { 0 })
+    }
+
+    /// Blocks of a rank's input and output, where all have the same length.
+    pub(crate) fn blocks_of(&self, rank: u32) -> (u64, u64) {
+        let operator = self.request.operator;
+        let (ranks, is_root) = (self.inner.fabric.ranks(), rank == self.request.root);
+        (
+            operator.input_blocks(ranks, is_root).into(),
+            operator.output_blocks(ranks, is_root).into(),
+        )
     }
 
     /// Says that the own buffers may be touched, and which they are.

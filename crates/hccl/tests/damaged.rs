@@ -6,7 +6,9 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hccl::{Communicator, DataType, Error, Extent, Lengths, Operator, Piece, ReduceOp, Request};
+use hccl::{
+    Communicator, DataType, Error, Extent, Lengths, Memory, Operator, Piece, ReduceOp, Request,
+};
 use hccl_fabric::{Call, Fabric, Fault, HostFabric, Line, Message, Server};
 use hccl_os::wait::Watch;
 
@@ -125,6 +127,17 @@ fn all_reduce() -> Request {
     }
 }
 
+/// On private memory, in several rounds.
+fn from_private() -> Request {
+    const COUNT: usize = 100_000;
+    let buffer = || {
+        let elements = vec![1f32; COUNT].leak();
+        // SAFETY: leaked for this request alone.
+        unsafe { Memory::private(elements.as_mut_ptr().cast(), 4 * COUNT as u64) }
+    };
+    Request { count: COUNT as u64, input: buffer(), output: buffer(), ..all_reduce() }
+}
+
 fn exchange() -> Request {
     let extents = |start: u64| vec![Extent { start, len: 7 }, Extent { start: start + 7, len: 7 }];
     let lengths = Lengths::Pairs { sends: extents(0), receives: extents(2) };
@@ -142,13 +155,16 @@ type Damage = (fn() -> Request, fn(&mut Call));
 
 #[test]
 fn damaged_calls_end_in_errors_that_name_the_peer() {
-    let damages: [Damage; 9] = [
+    let damages: [Damage; 12] = [
         (all_reduce, |call| call.words[0] = 0),
         (all_reduce, |call| call.input.offset = u64::MAX),
         (all_reduce, |call| call.input.offset += 2),
         (all_reduce, |call| call.input.len = u64::MAX),
         (all_reduce, |call| call.input.len = 8),
         (all_reduce, |call| call.output.len = 0),
+        (from_private, |call| call.words[0] = 1),
+        (from_private, |call| call.input.len /= 2),
+        (from_private, |call| call.output.len -= 8),
         (exchange, |call| call.scratch.offset += 4),
         (exchange, |call| call.scratch.len = 8),
         (exchange, |call| call.input.len = 12),
