@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { RANKS = 2, LINE = 128, TINY_MAX = 14, SLOTS = 4 };
-/* Ring pieces of 16 to 64 KiB were alike from 512 KiB on; the smaller let 64 KiB overlap. */
+/* Four pieces a message where it is long enough, so that copies overlap; all stay in the cache. */
 enum { PIECE_MIN = 8 << 10, PIECE_MAX = 64 << 10 };
 /* From here on outputs are written past the cache. */
 enum { STREAM_MIN = 4 << 20 };

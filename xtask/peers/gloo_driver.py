@@ -1,8 +1,9 @@
 """Measures Gloo through torch.distributed, by the protocol of driver.h.
 
 Arguments: number of ranks, seconds that the measured calls of a point may take, then points
-`operator:dtype:bytes`. Rank 0 prints a line of JSON for each. Ranks are forked before torch is
-imported, and meet over a file of a folder of their own.
+`operator:dtype:bytes`. Rank 0 prints a line of JSON for each. Ranks are forked after torch was
+imported, which takes seconds of a core and starts no threads, and meet over a file of a folder of
+their own.
 """
 
 import json
@@ -10,16 +11,23 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 
 CALLS_MAX = 1000
 BLOCKS = ("allgather", "reducescatter", "alltoall")
 
 
+def signed(number):
+    """The same 32 bits as a signed number."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
 def values(torch, rank, start, length, dtype):
     """What a rank has at elements from `start` on: 1 to 32, as in driver.h."""
-    i = torch.arange(start, start + length, dtype=torch.int64)
-    mixed = (i * 0x9E3779B9 + rank * 0x85EBCA6B) & 0xFFFFFFFF
-    return (1 + (mixed >> 16) % 32).to(dtype)
+    # Whole numbers of 32 bits wrap; the sign that the shift brings in is masked.
+    i = torch.arange(start, start + length, dtype=torch.int32)
+    i.mul_(signed(0x9E3779B9)).add_(signed(rank * 0x85EBCA6B % 2**32))
+    return i.bitwise_right_shift_(16).bitwise_and_(31).add_(1).to(dtype)
 
 
 class Point:
@@ -131,10 +139,7 @@ def measure(torch, dist, point, budget):
     }
 
 
-def be_rank(rank, ranks, budget, points, store):
-    import torch
-    import torch.distributed as dist
-
+def be_rank(torch, dist, rank, ranks, budget, points, store):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
     for text in points:
@@ -156,6 +161,9 @@ def main():
     # Nothing leaves this machine, and no other backend is loaded along.
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    import torch
+    import torch.distributed as dist
+
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "store")
         children = []
@@ -164,12 +172,14 @@ def main():
             if child == 0:
                 code = 1
                 try:
-                    be_rank(rank, ranks, budget, points, store)
+                    be_rank(torch, dist, rank, ranks, budget, points, store)
                     code = 0
+                except Exception:
+                    traceback.print_exc()
                 finally:
                     os._exit(code)
             children.append(child)
-        be_rank(0, ranks, budget, points, store)
+        be_rank(torch, dist, 0, ranks, budget, points, store)
         codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     sys.exit(1 if any(codes) else 0)
 

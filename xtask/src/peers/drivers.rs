@@ -84,6 +84,8 @@ impl Driver {
             Self::Peer(Installed { peer: Peer::Gloo, python, .. }, script) => {
                 let mut command = Command::new(python);
                 command.arg(script).arg(&ranks);
+                // Its meeting place must not outlive a time-out in a folder of everybody's.
+                command.env("TMPDIR", folder().join("output"));
                 command
             }
             Self::Peer(installed, _) => Command::new(installed.root.join("bin").join("mpiexec")),

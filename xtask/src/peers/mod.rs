@@ -5,6 +5,7 @@
 //! and the run goes on. The protocol itself is in `xtask/peers/driver.h`.
 
 mod drivers;
+mod leftovers;
 mod machine;
 mod ours;
 mod packages;

@@ -23,14 +23,14 @@ impl Extent {
 
     /// Seconds that the measured calls of a point may take.
     pub(super) fn point_seconds(self) -> f64 {
-        if self == Self::Quick { 0.1 } else { 0.3 }
+        if self == Self::Quick { 0.06 } else { 0.3 }
     }
 
     /// Nothing sane takes longer for the points of one program in one round.
     pub(super) fn program_limit(self, ranks: u32) -> Duration {
         Duration::from_secs(match (self, ranks) {
-            (Self::Quick, 2) => 60,
-            (Self::Quick, _) => 30,
+            (Self::Quick, 2) => 90,
+            (Self::Quick, _) => 25,
             (Self::Full, _) => 300,
         })
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::drivers::Driver;
+use super::leftovers::Before;
 use super::ours;
 use super::packages::folder;
 use super::plan::Extent;
@@ -186,8 +187,12 @@ fn captured(
         File::create(path).with_context(|| format!("cannot write {}", path.display()))
     };
     command.stdin(Stdio::null()).stdout(file(&output)?).stderr(file(&errors)?);
-    let begun = Instant::now();
+    let (begun, before) = (Instant::now(), Before::look());
     let result = process::status(command, limit);
+    let left = before.clean();
+    if left > 0 {
+        eprintln!("xtask: {left} piece(s) of shared memory that it left were removed");
+    }
     let text = |path: &Path| {
         let bytes = std::fs::read(path).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
