@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask demo`, `test`, `install`, `coverage`.
+//! The project's own commands: `cargo xtask demo`, `test`, `install`, `coverage`, `peers`.
 //!
 //! Results go to stdout, talk to stderr. Exit code 0: done; 1: something failed; 2: the command line
 //! was wrong. `demo` passes on the exit code of the script that it runs.
@@ -6,6 +6,7 @@
 mod coverage;
 mod demo;
 mod install;
+mod peers;
 mod process;
 mod python;
 mod test;
@@ -59,6 +60,8 @@ enum Command {
         #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(0..=100))]
         least: u32,
     },
+    /// Our library beside MPICH, Open MPI, Intel MPI, oneCCL and Gloo, measured in one run by one protocol
+    Peers(peers::Args),
 }
 
 fn main() -> ExitCode {
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Demo { devices } => demo::run(devices),
         Command::Test { only, list } => test::run(&only, list),
         Command::Coverage { package, least } => coverage::run(&package, least),
+        Command::Peers(args) => peers::run(&args),
         Command::Install { prefix, debug } => {
             let profile = if debug { install::Profile::Debug } else { install::Profile::Release };
             install::run(&prefix, profile).map(|()| {

@@ -1,9 +1,10 @@
-//! The virtual environment `.venv` with the packages that the demo and the Python tests need.
+//! Virtual environments: `.venv` with the packages that the demo and the Python tests need, and others
+//! of whoever asks.
 //!
-//! It is kept between runs. A stamp file, written last, tells what is in it; anything else than the
+//! One is kept between runs. A stamp file, written last, tells what is in it; anything else than the
 //! wanted stamp means that the environment is completed or made anew.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -37,11 +38,21 @@ struct Interpreter {
 /// Makes the environment ready; returns its interpreter.
 pub(crate) fn environment() -> Result<PathBuf> {
     let _lock = workspace::Lock::take("venv")?;
-    let folder = workspace::root().join(".venv");
-    let python = folder.join("bin").join("python");
+    prepare(&folder(), PACKAGES)
+}
+
+/// Where the interpreter of that environment is, or would be.
+pub(crate) fn expected() -> PathBuf {
+    interpreter_of(&folder())
+}
+
+/// Makes an environment with these packages, installed one group after the other; returns its
+/// interpreter. Nothing is done where it is there already.
+pub(crate) fn prepare(folder: &Path, packages: &[&[&str]]) -> Result<PathBuf> {
+    let python = interpreter_of(folder);
     let stamp = folder.join("xtask-stamp");
-    if std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted_stamp()) && works(&python)
-    {
+    let wanted = wanted_stamp(packages);
+    if std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && works(&python) {
         return Ok(python);
     }
     let interpreter = interpreter()?;
@@ -49,7 +60,7 @@ pub(crate) fn environment() -> Result<PathBuf> {
     if !works(&python) {
         if folder.exists() {
             eprintln!("xtask: {} is not usable, making it anew", folder.display());
-            std::fs::remove_dir_all(&folder)
+            std::fs::remove_dir_all(folder)
                 .with_context(|| format!("cannot remove {}", folder.display()))?;
         }
         eprintln!(
@@ -58,26 +69,33 @@ pub(crate) fn environment() -> Result<PathBuf> {
             interpreter.version
         );
         let mut command = Command::new(&interpreter.program);
-        command.args(["-m", "venv"]).arg(&folder);
+        command.args(["-m", "venv"]).arg(folder);
         process::run(process::talk(&mut command)?, Duration::from_secs(300))?;
     }
-    for (index, packages) in PACKAGES.iter().enumerate() {
-        eprintln!("xtask: packages {}/{}: {}", index + 1, PACKAGES.len(), packages.join(" "));
+    for (index, group) in packages.iter().enumerate() {
+        eprintln!("xtask: packages {}/{}: {}", index + 1, packages.len(), group.join(" "));
         let mut command = Command::new(&python);
-        command.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(*packages);
+        command.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(*group);
         // Nothing of ours may run inside pip.
         command.env_remove("PYTHONPATH");
         process::run(process::talk(&mut command)?, INSTALL_LIMIT)?;
     }
-    std::fs::write(&stamp, wanted_stamp())
-        .with_context(|| format!("cannot write {}", stamp.display()))?;
+    std::fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
     Ok(python)
 }
 
-fn wanted_stamp() -> String {
+fn folder() -> PathBuf {
+    workspace::root().join(".venv")
+}
+
+fn interpreter_of(folder: &Path) -> PathBuf {
+    folder.join("bin").join("python")
+}
+
+fn wanted_stamp(packages: &[&[&str]]) -> String {
     let mut stamp = String::from("python 3.11\n");
-    for packages in PACKAGES {
-        stamp.push_str(&packages.join(" "));
+    for group in packages {
+        stamp.push_str(&group.join(" "));
         stamp.push('\n');
     }
     stamp

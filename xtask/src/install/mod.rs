@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::workspace;
+pub(crate) use libraries::PROGRAM;
 use tree::Tree;
 
 /// How the libraries are compiled.
@@ -49,7 +50,7 @@ pub(crate) fn run(prefix: &Path, profile: Profile) -> Result<()> {
     let information = format!("python/hccl_rs-{}.dist-info", env!("CARGO_PKG_VERSION"));
     tree.copy_folder(&python.join("dist-info"), &information, |_| true)?;
     tree.replace(&format!("{information}/METADATA"), "@VERSION@", env!("CARGO_PKG_VERSION"))?;
-    let program = libraries::PROGRAM.1;
+    let program = PROGRAM.1;
     tree.copy_file(&built.join(program), &format!("bin/{program}"))?;
     for folder in EXPECTED_FOLDERS {
         tree.folder(folder)?;
