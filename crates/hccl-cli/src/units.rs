@@ -43,6 +43,15 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{number} {}", units[step as usize])
 }
 
+/// An amount in the largest unit that divides it.
+pub(crate) fn written(bytes: u64) -> String {
+    let units = [(1u64 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+    match units.into_iter().find(|(scale, _)| bytes > 0 && bytes.is_multiple_of(*scale)) {
+        Some((scale, unit)) => format!("{}{unit}", bytes / scale),
+        None => bytes.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,19 @@ pub fn allowance() -> usize {
     })
 }
 
+/// Keeps the calling thread, and threads that it starts from now on, on the n-th of the cores that
+/// it may use. False if there are not as many, or the kernel refuses.
+pub fn pin(n: usize) -> bool {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let Ok(allowed) = sched_getaffinity(None) else { return false };
+    let Some(core) = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).nth(n) else {
+        return false;
+    };
+    let mut one = CpuSet::new();
+    one.set(core);
+    sched_setaffinity(None, &one).is_ok()
+}
+
 /// Bytes of the largest cache of the first core, as the kernel knows it, within reason: a virtual
 /// machine may show a cache that it shares with many others. Read once.
 pub fn last_level_cache() -> u64 {
@@ -92,6 +105,19 @@ fn parse_cpu_max(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_pinned_to_a_core_that_it_may_use() {
+        let pinned = std::thread::spawn(|| {
+            assert!(!pin(usize::MAX));
+            assert!(pin(0));
+            let set = rustix::thread::sched_getaffinity(None).unwrap();
+            assert_eq!(set.count(), 1);
+            // There is no second one any more.
+            assert!(!pin(1));
+        });
+        pinned.join().unwrap();
+    }
 
     #[test]
     fn cache_sizes_are_read() {

@@ -180,7 +180,7 @@ impl Operation {
 
     /// Elements of input and output that pass through the room at a time.
     fn room_elements(&self) -> (u64, u64) {
-        let (ranks, rank) = (self.inner.fabric.ranks(), self.inner.fabric.rank());
+        let rank = self.inner.fabric.rank();
         let operator = self.request.operator;
         let (input, output) = match &self.request.lengths {
             Some(lengths) => {

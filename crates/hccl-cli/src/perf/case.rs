@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Case {
     pub(super) operator: Measured,
+    pub(super) ranks: u32,
     pub(super) dtype: Dtype,
     pub(super) op: Reduction,
     pub(super) root: u32,
@@ -17,6 +18,8 @@ pub(super) struct Case {
     pub(super) iterations: Option<u32>,
     pub(super) warm_up: Option<u32>,
     pub(super) check: bool,
+    /// Whether each rank keeps to a core of its own, where there are as many.
+    pub(super) pin: bool,
     /// An algorithm that the user asked for.
     pub(super) algorithm: Option<String>,
 }

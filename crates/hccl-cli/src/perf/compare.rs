@@ -13,6 +13,9 @@ pub(super) struct Args {
     before: PathBuf,
     /// The result after.
     after: PathBuf,
+    /// File for a chart of both.
+    #[arg(long)]
+    svg: Option<PathBuf>,
 }
 
 /// Gaps below this are noise: machines drift by as much.
@@ -26,7 +29,14 @@ fn read(path: &Path) -> Result<Report> {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let (before, after) = (read(&args.before)?, read(&args.after)?);
-    crate::output::deliver(&(lines(&before, &after)?.join("\n") + "\n"), None)
+    let lines = lines(&before, &after)?;
+    if let Some(path) = &args.svg {
+        let name = |path: &Path| path.display().to_string();
+        let names = (name(&args.before), name(&args.after));
+        let both = [(names.0.as_str(), &before), (names.1.as_str(), &after)];
+        crate::output::deliver(&super::svg::side_by_side(&both), Some(path))?;
+    }
+    crate::output::deliver(&(lines.join("\n") + "\n"), None)
 }
 
 fn lines(before: &Report, after: &Report) -> Result<Vec<String>> {
@@ -72,16 +82,9 @@ mod tests {
 
     #[test]
     fn results_are_paired_by_size_and_judged() {
-        let report = |times: &[(u64, f64)]| Report {
-            case: case(),
-            ranks_as: "threads".into(),
-            machine: "one".into(),
-            version: "0".into(),
-            rows: times
-                .iter()
-                .map(|(bytes, time)| Row::new(&case(), 2, *bytes, *bytes, vec![*time]))
-                .collect(),
-        };
+        let row = |(bytes, time): &(u64, f64)| Row::new(&case(), *bytes, *bytes, vec![*time]);
+        let report =
+            |times: &[(u64, f64)]| Report::new(case(), "threads", times.iter().map(row).collect());
         let before = report(&[(8, 1e-6), (16, 1e-6), (32, 1e-6), (99, 1.0)]);
         let after = report(&[(16, 2e-6), (8, 0.5e-6), (32, 1.05e-6)]);
         let lines = lines(&before, &after).unwrap();

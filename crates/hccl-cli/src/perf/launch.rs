@@ -19,11 +19,17 @@ fn options(case: &Case) -> Result<JoinOptions> {
     Ok(JoinOptions { timeout: None, communicator: Options { forced, ..Options::default() } })
 }
 
-fn join(info: &RootInfo, rank: u32, ranks: u32, case: &Case) -> Result<Communicator> {
-    Ok(Communicator::join(info, rank, ranks, options(case)?)?)
+fn join(info: &RootInfo, rank: u32, case: &Case) -> Result<Communicator> {
+    let communicator = Communicator::join(info, rank, case.ranks, options(case)?)?;
+    // Afterwards: how ranks wait depends on the cores that they may use when they join. Where it is
+    // refused, figures vary more.
+    if case.pin && case.ranks as usize <= hccl_os::cpu::allowance() {
+        hccl_os::cpu::pin(rank as usize);
+    }
+    Ok(communicator)
 }
 
-pub(super) fn threads(ranks: u32, case: &Case, take: Take<'_>) -> Result<()> {
+pub(super) fn threads(case: &Case, take: Take<'_>) -> Result<()> {
     let root = Root::open()?;
     let info = root.info();
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -31,11 +37,11 @@ pub(super) fn threads(ranks: u32, case: &Case, take: Take<'_>) -> Result<()> {
         let start = |rank: u32| {
             let sender = sender.clone();
             scope.spawn(move || {
-                let communicator = join(info, rank, ranks, case)?;
+                let communicator = join(info, rank, case)?;
                 super::rank::run(&communicator, case, &mut |row| Ok(sender.send(row)?))
             })
         };
-        let threads: Vec<_> = (0..ranks).map(start).collect();
+        let threads: Vec<_> = (0..case.ranks).map(start).collect();
         drop(sender);
         for row in receiver {
             take(row)?;
@@ -61,12 +67,12 @@ impl Drop for Children {
     }
 }
 
-pub(super) fn processes(ranks: u32, case: &Case, take: Take<'_>) -> Result<()> {
+pub(super) fn processes(case: &Case, take: Take<'_>) -> Result<()> {
     let root = Root::open()?;
     let program = std::env::current_exe().context("the path of this program")?;
     let mut children = Children(Vec::new());
     let mut rows = None;
-    for rank in 0..ranks {
+    for rank in 0..case.ranks {
         let mut child = Command::new(&program)
             .args(["perf", "rank"])
             .stdin(Stdio::piped())
@@ -78,7 +84,7 @@ pub(super) fn processes(ranks: u32, case: &Case, take: Take<'_>) -> Result<()> {
             rows = child.stdout.take();
         }
         children.0.push(child);
-        let job = serde_json::to_string(&(rank, ranks, case))?;
+        let job = serde_json::to_string(&(rank, case))?;
         input.write_all(&root.info().to_bytes())?;
         input.write_all(job.as_bytes())?;
     }
@@ -102,9 +108,9 @@ pub(super) fn be_a_rank() -> Result<()> {
     let info = RootInfo::from_bytes(&block)?;
     let mut job = String::new();
     input.read_to_string(&mut job)?;
-    let (rank, ranks, case): (u32, u32, Case) =
+    let (rank, case): (u32, Case) =
         serde_json::from_str(&job).context("the job on standard input")?;
-    let communicator = join(&info, rank, ranks, &case)?;
+    let communicator = join(&info, rank, &case)?;
     super::rank::run(&communicator, &case, &mut |row| {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", serde_json::to_string(&row)?)?;

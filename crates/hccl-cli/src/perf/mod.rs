@@ -6,6 +6,7 @@ mod launch;
 mod rank;
 mod report;
 mod sample;
+mod svg;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -89,6 +90,9 @@ struct Measure {
     /// An algorithm, as `hccl plan` takes it.
     #[arg(long)]
     algo: Option<String>,
+    /// Lets ranks move between cores. Without it each keeps to one, where there are as many.
+    #[arg(long)]
+    no_pin: bool,
     /// Form of the result.
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -108,6 +112,8 @@ enum Format {
     Table,
     Csv,
     Json,
+    /// A chart of time and bus bandwidth.
+    Svg,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -151,6 +157,7 @@ impl Measure {
         }
         Ok(Case {
             operator: self.operator,
+            ranks: self.ranks,
             dtype: self.dtype,
             op: self.op,
             root: self.root,
@@ -160,6 +167,7 @@ impl Measure {
             iterations: self.iters,
             warm_up: self.warmup,
             check: self.check == 1,
+            pin: !self.no_pin,
             algorithm: self.algo.clone(),
         })
     }
@@ -168,20 +176,14 @@ impl Measure {
         let case = self.case()?;
         let mut out = Output::new(self.output.as_deref())?;
         let ranks_as = if self.ranks_as == RanksAs::Threads { "threads" } else { "processes" };
-        let machine = machine();
+        let mut report = Report::new(case, ranks_as, Vec::new());
         if self.format == Format::Table {
-            let op =
-                if self.operator.reduces() { format!(" {:?}", self.op) } else { String::new() };
-            let place = if self.in_place { "in place" } else { "out of place" };
-            out.show(&format!(
-                "# {:?} {:?}{op}, {} ranks as {ranks_as}, {:?} memory, {place}, on {machine}\n{HEADER}\n",
-                self.operator, self.dtype, self.ranks, self.memory
-            ))?;
+            out.show(&format!("# {}\n{HEADER}\n", report.title()))?;
         }
         let mut rows: Vec<Row> = Vec::new();
         let watched = self.format != Format::Table || self.output.is_some();
         let progress = watched && std::io::stderr().is_terminal();
-        let total = case.sizes.len();
+        let total = report.case.sizes.len();
         let mut take = |row: Row| {
             if self.format == Format::Table {
                 out.show(&(line(&row) + "\n"))?;
@@ -193,33 +195,24 @@ impl Measure {
             Ok(())
         };
         match self.ranks_as {
-            RanksAs::Threads => launch::threads(self.ranks, &case, &mut take)?,
-            RanksAs::Processes => launch::processes(self.ranks, &case, &mut take)?,
+            RanksAs::Threads => launch::threads(&report.case, &mut take)?,
+            RanksAs::Processes => launch::processes(&report.case, &mut take)?,
         }
         if progress {
             eprintln!();
         }
+        report.rows = rows;
         match self.format {
             Format::Table => {}
-            Format::Csv => out.show(&csv(&rows))?,
+            Format::Csv => out.show(&csv(&report.rows))?,
+            Format::Svg => out.show(&svg::one(&report))?,
             Format::Json => {
-                let version = env!("CARGO_PKG_VERSION").to_owned();
-                let report = Report { case, ranks_as: ranks_as.into(), machine, version, rows };
                 let text = serde_json::to_string_pretty(&report).context("the result")?;
                 out.show(&(text + "\n"))?;
             }
         }
         out.finish()
     }
-}
-
-/// The processor's own name, and how many of them this process may use.
-fn machine() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let name = name.map_or("a processor without a name", |(_, name)| name.trim());
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    format!("{cores} x {name}")
 }
 
 #[cfg(test)]
@@ -229,6 +222,7 @@ mod tests {
     pub(super) fn case() -> Case {
         Case {
             operator: Measured::AllReduce,
+            ranks: 2,
             dtype: Dtype::Fp32,
             op: Reduction::Sum,
             root: 0,
@@ -238,6 +232,7 @@ mod tests {
             iterations: Some(3),
             warm_up: Some(1),
             check: true,
+            pin: false,
             algorithm: None,
         }
     }
@@ -251,21 +246,23 @@ mod tests {
                 (MemoryKind::Shared, false),
                 (MemoryKind::Shared, operator.works_in_place()),
             ] {
-                let case = Case { operator: *operator, memory, in_place, root: 1, ..case() };
+                let (operator, ranks) = (*operator, 3);
+                let case = Case { operator, ranks, memory, in_place, root: 1, ..case() };
                 let mut rows = Vec::new();
                 let mut take = |row| {
                     rows.push(row);
                     Ok(())
                 };
-                launch::threads(3, &case, &mut take).unwrap();
+                launch::threads(&case, &mut take).unwrap();
                 assert_eq!(rows.len(), 3);
                 assert!(rows.iter().all(|row| row.iterations == 3 && row.median_us > 0.0));
             }
         }
         for dtype in Dtype::value_variants() {
             for op in Reduction::value_variants() {
-                let case = Case { dtype: *dtype, op: *op, sizes: vec![800], ..case() };
-                launch::threads(3, &case, &mut |_| Ok(())).unwrap();
+                let (dtype, op, ranks) = (*dtype, *op, 3);
+                let case = Case { dtype, op, ranks, sizes: vec![800], ..case() };
+                launch::threads(&case, &mut |_| Ok(())).unwrap();
             }
         }
     }

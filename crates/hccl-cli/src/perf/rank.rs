@@ -106,7 +106,7 @@ fn typed<T: Sample>(
         let times = run.measure(bytes)?;
         if communicator.rank() == 0 {
             let done = input.max(output) as u64 * case.dtype.size();
-            row(Row::new(case, ranks, done, count as u64, times))?;
+            row(Row::new(case, done, count as u64, times))?;
         }
     }
     Ok(())

@@ -27,13 +27,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(
-        case: &Case,
-        ranks: u32,
-        bytes: u64,
-        count: u64,
-        mut times: Vec<f64>,
-    ) -> Self {
+    pub(super) fn new(case: &Case, bytes: u64, count: u64, mut times: Vec<f64>) -> Self {
+        let ranks = case.ranks;
         times.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let last = times.len().saturating_sub(1);
@@ -70,6 +65,35 @@ pub(super) struct Report {
     pub(super) rows: Vec<Row>,
 }
 
+impl Report {
+    /// A report of this machine and version.
+    pub(super) fn new(case: Case, ranks_as: &str, rows: Vec<Row>) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { case, ranks_as: ranks_as.to_owned(), machine: machine(), version, rows }
+    }
+
+    /// What was measured, in a line.
+    pub(super) fn title(&self) -> String {
+        let Case { operator, dtype, memory, ranks, .. } = &self.case;
+        let op = if operator.reduces() { format!(" {:?}", self.case.op) } else { String::new() };
+        let place = if self.case.in_place { "in place" } else { "out of place" };
+        let Self { ranks_as, machine, .. } = self;
+        format!(
+            "{operator:?} {dtype:?}{op}, {ranks} ranks as {ranks_as}, {memory:?} memory, {place}, \
+             on {machine}"
+        )
+    }
+}
+
+/// The processor's own name, and how many of them this process may use.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = name.map_or("a processor without a name", |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{cores} x {name}")
+}
+
 pub(super) const HEADER: &str =
     "       bytes        count   median us      p99 us      min us   alg GB/s   bus GB/s  right";
 
@@ -104,7 +128,7 @@ mod tests {
     #[test]
     fn medians_and_bandwidths_are_those_of_the_slowest_rank() {
         let times: Vec<f64> = (1..=101).rev().map(|i| f64::from(i) * 1e-6).collect();
-        let row = Row::new(&case(), 4, 51_000, 12_750, times);
+        let row = Row::new(&Case { ranks: 4, ..case() }, 51_000, 12_750, times);
         assert_eq!(row.iterations, 101);
         let near =
             |one: f64, other: f64| assert!((one - other).abs() < 1e-9 * other, "{one} {other}");

@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             Format::Csv if is_first => csv::header(tiers) + &csv::lines(table, tiers),
             Format::Csv => csv::lines(table, tiers),
             Format::Svg => {
-                charts.push(svg::Chart::new(table));
+                charts.push(svg::chart(table));
                 String::new()
             }
         };
@@ -160,7 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         bail!("nothing could be priced: none of the algorithms applies");
     }
     if args.format == Format::Svg {
-        output.write(&svg::draw(&charts))?;
+        output.write(&crate::chart::draw(&charts))?;
     }
     output.finish()
 }

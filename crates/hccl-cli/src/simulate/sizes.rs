@@ -88,20 +88,12 @@ pub(super) fn range(first: u64, last: u64, by: u64) -> Result<Vec<u64>> {
     Ok(std::iter::successors(Some(first), next).collect())
 }
 
-/// An amount in the largest unit that divides it.
-pub(super) fn written(bytes: u64) -> String {
-    let units = [(1u64 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-    match units.into_iter().find(|(scale, _)| bytes > 0 && bytes.is_multiple_of(*scale)) {
-        Some((scale, unit)) => format!("{}{unit}", bytes / scale),
-        None => bytes.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::units::written;
 
     proptest! {
         #[test]

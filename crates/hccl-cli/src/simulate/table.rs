@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use hccl_plan::{Operator, Tier};
 
 use super::measure::Table;
-use super::sizes;
 
 /// Longest name of an algorithm that is written out; groups can be many.
 const NAME_MAX: usize = 44;
@@ -42,7 +41,7 @@ pub(super) fn text(table: &Table<'_>, with_paths: bool) -> String {
         let _ = write!(
             text,
             "{:>8}  {name:width$}  {:>12.3}  {:>10}  {:>10}",
-            sizes::written(row.bytes),
+            crate::units::written(row.bytes),
             row.time_us(),
             bandwidth(row.algorithm_bandwidth()),
             bandwidth(row.bus_bandwidth(table.operator, ranks)),
@@ -57,7 +56,7 @@ pub(super) fn text(table: &Table<'_>, with_paths: bool) -> String {
     }
     if with_paths {
         for row in &table.rows {
-            let bytes = sizes::written(row.bytes);
+            let bytes = crate::units::written(row.bytes);
             let _ = write!(
                 text,
                 "\ncritical path of {} {} by {}\n{}",

@@ -1,6 +1,6 @@
 //! Logarithmic axes: where a value stands, and which values get a label.
 
-use super::super::sizes;
+use crate::units;
 
 /// Most labels of an axis.
 const TICKS: usize = 8;
@@ -72,7 +72,7 @@ impl Scale {
         let stride = (last.saturating_sub(first) / TICKS as u32 + 1) as usize;
         let tick = |power: u32| {
             let value = 1u64 << power.min(62);
-            (value as f64, sizes::written(value))
+            (value as f64, units::written(value))
         };
         (first..=last).step_by(stride).map(tick).collect()
     }

@@ -1,4 +1,4 @@
-//! Results as a chart: time and bus bandwidth over the amount of data, a line for each algorithm.
+//! Charts: time and bus bandwidth over the amount of data, in several lines.
 //!
 //! The picture follows the reader's choice of light or dark. Lines differ in colour and in the shape
 //! of their points, so that they can be told apart without colours.
@@ -7,13 +7,12 @@ mod scale;
 
 use std::fmt::Write as _;
 
-use super::measure::Table;
-use super::sizes;
+use crate::units;
 
 use scale::Scale;
 
-/// What is drawn of a table.
-pub(super) struct Chart {
+/// Lines with a title.
+pub(crate) struct Chart {
     title: String,
     series: Vec<Series>,
 }
@@ -23,11 +22,12 @@ struct Series {
     points: Vec<Point>,
 }
 
-struct Point {
-    bytes: f64,
-    time_us: f64,
+/// What was found of an amount of data.
+pub(crate) struct Point {
+    pub(crate) bytes: f64,
+    pub(crate) time_us: f64,
     /// 10^9 bytes a second.
-    bandwidth: f64,
+    pub(crate) bandwidth: f64,
 }
 
 const WIDTH: f64 = 1100.0;
@@ -93,26 +93,22 @@ fn style() -> String {
 }
 
 impl Chart {
-    pub(super) fn new(table: &Table<'_>) -> Self {
-        let ranks = table.place.model.topology.ranks();
-        let mut series: Vec<Series> = Vec::new();
-        for row in &table.rows {
-            // What takes no time, or has no data, has no place on these axes.
-            let Some(bandwidth) = row.bus_bandwidth(table.operator, ranks) else {
-                continue;
-            };
-            let name = row.algorithm.name();
-            let point = Point { bytes: row.bytes as f64, time_us: row.time_us(), bandwidth };
-            match series.iter_mut().find(|series| series.name == name) {
-                Some(series) => series.points.push(point),
-                None => series.push(Series { name, points: vec![point] }),
-            }
+    /// A chart without lines.
+    pub(crate) fn new(title: String) -> Self {
+        Self { title, series: Vec::new() }
+    }
+
+    /// Adds a point to the line of a name. What takes no time, or has no data, has no place on these
+    /// axes.
+    pub(crate) fn add(&mut self, name: &str, point: Point) {
+        let all = [point.bytes, point.time_us, point.bandwidth];
+        if !all.iter().all(|value| value.is_finite() && *value > 0.0) {
+            return;
         }
-        let title = format!(
-            "{} of {} on {}, {ranks} ranks",
-            table.operator, table.data_type, table.place.name
-        );
-        Self { title, series }
+        match self.series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => self.series.push(Series { name: name.to_owned(), points: vec![point] }),
+        }
     }
 
     fn height(&self) -> f64 {
@@ -183,7 +179,7 @@ impl Chart {
                 let hint = format!(
                     "{}, {}: {:.3} us, {:.3} GB/s",
                     series.name,
-                    sizes::written(point.bytes as u64),
+                    units::written(point.bytes as u64),
                     point.time_us,
                     point.bandwidth
                 );
@@ -194,7 +190,7 @@ impl Chart {
 }
 
 /// All charts, one below the other.
-pub(super) fn draw(charts: &[Chart]) -> String {
+pub(crate) fn draw(charts: &[Chart]) -> String {
     let height: f64 = charts.iter().map(Chart::height).sum();
     let mut out = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">
