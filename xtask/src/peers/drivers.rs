@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 
 use super::packages::{Installed, folder};
 use super::point::{Memory, Peer};
-use crate::{process, workspace};
+use crate::{install, process, workspace};
 
 const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 
@@ -29,6 +29,8 @@ const FOREIGN: &[&str] = &[
 pub(super) enum Driver {
     Peer(Installed, PathBuf),
     Bare(PathBuf),
+    /// Ours on a stream: an installation, and the driver on it.
+    Ours(PathBuf, PathBuf),
 }
 
 /// The driver of a peer.
@@ -71,6 +73,17 @@ pub(super) fn bare() -> Result<Driver> {
     Ok(Driver::Bare(program))
 }
 
+/// Ours on a stream, with headers and libraries of an installation.
+pub(super) fn of_ours(prefix: &Path) -> Result<Driver> {
+    let program = program("stream")?;
+    let mut command = compiler("gcc", "-std=c11", &program, &sources(), "stream_driver.c");
+    command.arg("-I").arg(prefix.join("include")).arg("-L").arg(prefix.join("lib64"));
+    command.args(["-lhccl", "-lascendcl", "-pthread"]);
+    process::run(process::talk(&mut command)?, COMPILE_LIMIT)
+        .context("the driver of streams does not compile")?;
+    Ok(Driver::Ours(prefix.to_path_buf(), program))
+}
+
 impl Driver {
     /// The command that starts all ranks; `memory` matters to bare loops only.
     pub(super) fn command(&self, ranks: u32, memory: Memory) -> Command {
@@ -80,6 +93,12 @@ impl Driver {
                 let mut command = Command::new(program);
                 command.arg(memory.name());
                 command
+            }
+            Self::Ours(prefix, program) => {
+                let mut command = install::in_environment(prefix, program);
+                // Their memory is a share of the host's; no more than the ranks need.
+                command.env("SOFTNPU_DEVICES", ranks);
+                return command;
             }
             Self::Peer(Installed { peer: Peer::Gloo, python, .. }, script) => {
                 let mut command = Command::new(python);

@@ -51,9 +51,9 @@ pub(crate) struct Args {
     /// Print tables as Markdown
     #[arg(long)]
     markdown: bool,
-    /// The program hccl; without it, it is built
-    #[arg(long, value_name = "PROGRAM")]
-    hccl: Option<PathBuf>,
+    /// An installation of ours; without it, one is made
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<PathBuf>,
     /// An interpreter with torch, for Gloo; without it that of .venv, or torch is installed
     #[arg(long, value_name = "PROGRAM")]
     python: Option<PathBuf>,
@@ -90,8 +90,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // Two runs at once would measure each other.
     let _lock = workspace::Lock::take("peers")?;
     let extent = if args.quick { Extent::Quick } else { Extent::Full };
-    let hccl = ours::program(args.hccl.as_deref())?;
-    let mut rounds = Rounds::new(extent, hccl)?;
+    let prefix = ours::prefix(args.prefix.as_deref())?;
+    let on_stream = drivers::of_ours(&prefix)?;
+    let mut rounds = Rounds::new(extent, prefix)?;
+    rounds.add(on_stream);
     let mut versions = Vec::new();
     let others = Other::value_variants();
     for other in others.iter().filter(|other| args.only.is_empty() || args.only.contains(other)) {

@@ -1,4 +1,4 @@
-//! Our own side: `hccl perf`, once for each point.
+//! Our own side: `hccl perf`, once for each point, and an installation for the driver on a stream.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,29 +7,27 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 
 use super::drivers::clean;
+use super::packages::folder;
 use super::point::{Memory, Point};
 use super::sample::{Finding, of_ours};
-use crate::{install, process, workspace};
+use crate::{install, process};
 
-const BUILD_LIMIT: Duration = Duration::from_secs(3600);
 /// A point has at most a thousand calls.
 const POINT_LIMIT: Duration = Duration::from_secs(60);
 
-/// The program `hccl`, built where nobody brings one.
-pub(super) fn program(given: Option<&Path>) -> Result<PathBuf> {
+/// An installation: a given one, or a fresh one of this tree.
+pub(super) fn prefix(given: Option<&Path>) -> Result<PathBuf> {
     if let Some(given) = given {
         return Ok(given.to_path_buf());
     }
-    let (package, name) = install::PROGRAM;
-    let mut command = workspace::cargo();
-    command.args(["build", "--release", "--package", package]);
-    process::run(process::talk(&mut command)?, BUILD_LIMIT)?;
-    Ok(workspace::target().join("release").join(name))
+    let prefix = folder().join("ours");
+    install::run(&prefix, install::Profile::Release)?;
+    Ok(prefix)
 }
 
 /// Measures a point; the report goes through a file of the scratch folder.
 pub(super) fn measure(
-    hccl: &Path,
+    prefix: &Path,
     memory: Memory,
     point: &Point,
     scratch: &Path,
@@ -38,7 +36,7 @@ pub(super) fn measure(
     let _ = std::fs::remove_file(&report);
     let bytes = point.bytes.max(1).to_string();
     let kind = if memory == Memory::Private { "private" } else { "shared" };
-    let mut command = Command::new(hccl);
+    let mut command = Command::new(prefix.join("bin").join(install::PROGRAM.1));
     clean(&mut command);
     command
         .args(["perf", point.operator.name(), "--ranks", &point.ranks.to_string()])

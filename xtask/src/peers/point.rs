@@ -98,10 +98,20 @@ pub(super) enum Memory {
     MappedInPlace,
     /// Ordinary memory of each rank.
     Private,
+    /// That of devices, mapped too, and the call goes through the HCCL interface and a stream.
+    Stream,
 }
 
 impl Memory {
-    pub(super) const ALL: [Self; 3] = [Self::Mapped, Self::MappedInPlace, Self::Private];
+    pub(super) const ALL: [Self; 4] =
+        [Self::Mapped, Self::MappedInPlace, Self::Private, Self::Stream];
+    /// What there are bare loops for.
+    pub(super) const BARE: [Self; 3] = [Self::Mapped, Self::MappedInPlace, Self::Private];
+
+    /// The memory of the bare loop that it is compared with.
+    pub(super) fn bare(self) -> Self {
+        if self == Self::Stream { Self::Mapped } else { self }
+    }
 
     /// The word that the bare loops know it by.
     pub(super) fn name(self) -> &'static str {
@@ -109,6 +119,7 @@ impl Memory {
             Self::Mapped => "mapped",
             Self::MappedInPlace => "mapped-in-place",
             Self::Private => "private",
+            Self::Stream => "stream",
         }
     }
 }
@@ -156,6 +167,7 @@ impl Program {
             Self::Peer(_) => true,
             Self::Ours(Memory::Mapped) => point.operator != Operator::Barrier,
             Self::Ours(Memory::Private) => true,
+            Self::Ours(Memory::Stream) => point.operator == Operator::AllReduce && point.ranks == 2,
             Self::Ours(Memory::MappedInPlace) | Self::Bare(_) => plain,
         }
     }

@@ -87,8 +87,10 @@ impl Report {
         let head = [
             "point",
             "best peer",
+            "stream / peer",
             "mapped / peer",
             "private / peer",
+            "stream / bare",
             "mapped / bare",
             "in place / bare",
             "private / bare",
@@ -96,12 +98,15 @@ impl Report {
         let mut table = Table::new(&head);
         for point in &self.points {
             let peer = |memory| shown(against_peers(&self.rounds, memory, point));
-            let bare = |memory| shown(against_bare(&self.rounds, memory, memory, point));
+            let bare =
+                |memory: Memory| shown(against_bare(&self.rounds, memory, memory.bare(), point));
             table.push(vec![
                 point.to_string(),
                 usual_best(&self.rounds, point).map_or_else(|| "-".into(), |p| p.to_string()),
+                peer(Memory::Stream),
                 peer(Memory::Mapped),
                 peer(Memory::Private),
+                bare(Memory::Stream),
                 bare(Memory::Mapped),
                 bare(Memory::MappedInPlace),
                 bare(Memory::Private),
@@ -172,7 +177,7 @@ impl Report {
                 json!({
                     "memory": memory.name(),
                     "best_peer": against_peers(&self.rounds, memory, point),
-                    "bare_loop": against_bare(&self.rounds, memory, memory, point),
+                    "bare_loop": against_bare(&self.rounds, memory, memory.bare(), point),
                 })
             })
             .collect();
@@ -183,7 +188,7 @@ impl Report {
 /// Everybody, in the order of the columns.
 fn programs() -> Vec<Program> {
     let ours = Memory::ALL.map(Program::Ours);
-    let bare = Memory::ALL.map(Program::Bare);
+    let bare = Memory::BARE.map(Program::Bare);
     ours.into_iter().chain(Peer::ALL.map(Program::Peer)).chain(bare).collect()
 }
 

@@ -25,7 +25,7 @@ const REASON_MAX: usize = 200;
 /// Programs that take part, and what they turned out not to do.
 pub(super) struct Rounds {
     extent: Extent,
-    hccl: PathBuf,
+    prefix: PathBuf,
     scratch: PathBuf,
     programs: Vec<(Program, usize)>,
     drivers: Vec<Driver>,
@@ -36,14 +36,15 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Only ours takes part until others are added.
-    pub(super) fn new(extent: Extent, hccl: PathBuf) -> Result<Self> {
+    pub(super) fn new(extent: Extent, prefix: PathBuf) -> Result<Self> {
         let scratch = folder().join("output");
         std::fs::create_dir_all(&scratch)
             .with_context(|| format!("cannot make {}", scratch.display()))?;
-        let programs = Memory::ALL.map(|memory| (Program::Ours(memory), 0)).to_vec();
+        let of_perf = Memory::ALL.into_iter().filter(|memory| *memory != Memory::Stream);
+        let programs = of_perf.map(|memory| (Program::Ours(memory), 0)).collect();
         Ok(Self {
             extent,
-            hccl,
+            prefix,
             scratch,
             programs,
             drivers: Vec::new(),
@@ -56,8 +57,9 @@ impl Rounds {
         let index = self.drivers.len();
         match &driver {
             Driver::Bare(_) => {
-                self.programs.extend(Memory::ALL.map(|memory| (Program::Bare(memory), index)));
+                self.programs.extend(Memory::BARE.map(|memory| (Program::Bare(memory), index)));
             }
+            Driver::Ours(..) => self.programs.push((Program::Ours(Memory::Stream), index)),
             Driver::Peer(installed, _) => {
                 self.programs.push((Program::Peer(installed.peer), index));
             }
@@ -117,6 +119,9 @@ impl Rounds {
         wanted: &[Point],
     ) -> Vec<Finding> {
         match (program, self.drivers.get(driver)) {
+            (Program::Ours(Memory::Stream), Some(driver)) => {
+                self.drive(driver.command(ranks, Memory::Stream), ranks, wanted)
+            }
             (Program::Ours(memory), _) => self.measure_ours(memory, wanted),
             (Program::Peer(_), Some(driver)) => {
                 self.drive(driver.command(ranks, Memory::Private), ranks, wanted)
@@ -129,7 +134,7 @@ impl Rounds {
     }
 
     fn measure_ours(&self, memory: Memory, wanted: &[Point]) -> Vec<Finding> {
-        let one = |point: &Point| match ours::measure(&self.hccl, memory, point, &self.scratch) {
+        let one = |point: &Point| match ours::measure(&self.prefix, memory, point, &self.scratch) {
             Ok(found) => only_wanted(found, std::slice::from_ref(point)),
             Err(error) => vec![(*point, Err(shortened(&format!("{error:#}"))))],
         };

@@ -21,8 +21,7 @@ pub(super) struct Target {
     dtypes: &'static [Dtype],
     ranks: u32,
     bytes: RangeInclusive<u64>,
-    /// Nothing: `hccl perf` cannot measure it yet.
-    ours: Option<Memory>,
+    ours: Memory,
     pub(super) against: Against,
     /// For each point.
     pub(super) each: Option<f64>,
@@ -56,15 +55,29 @@ const BASE: Target = Target {
     dtypes: FP32,
     ranks: 2,
     bytes: 0..=u64::MAX,
-    ours: Some(Memory::Private),
+    ours: Memory::Private,
     against: Against::BestPeer,
     each: None,
     mean: None,
 };
-const MAPPED: Target = Target { ours: Some(Memory::Mapped), ..BASE };
+const MAPPED: Target = Target { ours: Memory::Mapped, ..BASE };
+const STREAM: Target = Target { ours: Memory::Stream, ..BASE };
 
 /// All targets.
 pub(super) const TARGETS: &[Target] = &[
+    Target {
+        case: "AllReduce on a stream, 64 KiB to 256 MiB",
+        bytes: 64 * KIB..=256 * MIB,
+        each: Some(0.35),
+        ..STREAM
+    },
+    Target {
+        case: "AllReduce on a stream, 64 KiB to 256 MiB",
+        bytes: 64 * KIB..=256 * MIB,
+        against: Against::BareLoop,
+        each: Some(1.25),
+        ..STREAM
+    },
     Target {
         case: "AllReduce, mapped, 64 KiB to 256 MiB",
         bytes: 64 * KIB..=256 * MIB,
@@ -81,17 +94,16 @@ pub(super) const TARGETS: &[Target] = &[
     Target {
         case: "AllReduce, mapped in place, 64 KiB to 256 MiB",
         bytes: 64 * KIB..=256 * MIB,
-        ours: Some(Memory::MappedInPlace),
+        ours: Memory::MappedInPlace,
         against: Against::BareLoop,
         each: Some(1.25),
         ..BASE
     },
     Target {
-        case: "AllReduce on a stream, mapped, 4 B to 8 KiB",
+        case: "AllReduce on a stream, 4 B to 8 KiB",
         bytes: 4..=8 * KIB,
-        ours: None,
         each: Some(1.5),
-        ..BASE
+        ..STREAM
     },
     Target {
         case: "AllReduce, mapped, 4 B to 8 KiB",
@@ -208,12 +220,9 @@ impl Target {
 
     /// What the rounds say about this target.
     pub(super) fn judge(&self, rounds: &[Round], points: &[Point]) -> Judged {
-        let ratio = |point: &Point| {
-            let ours = self.ours?;
-            match self.against {
-                Against::BestPeer => against_peers(rounds, ours, point),
-                Against::BareLoop => against_bare(rounds, ours, ours, point),
-            }
+        let ratio = |point: &Point| match self.against {
+            Against::BestPeer => against_peers(rounds, self.ours, point),
+            Against::BareLoop => against_bare(rounds, self.ours, self.ours.bare(), point),
         };
         let measured: Vec<(Point, Ratio)> = points
             .iter()
@@ -283,8 +292,6 @@ mod tests {
     fn what_was_not_measured_has_no_verdict() {
         let judged = MAPPED.judge(&[round(1.0, 1.0)], &[SMALL]);
         assert!(judged.verdict.is_none() && judged.worst.is_none());
-        let stream = Target { ours: None, each: Some(1.0), ..BASE };
-        assert_eq!(stream.judge(&[round(1.0, 1.0)], &[SMALL]).verdict, None);
     }
 
     #[test]
