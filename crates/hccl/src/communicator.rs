@@ -15,13 +15,12 @@ use crate::average::Average;
 use crate::call::Request;
 use crate::error::{Context, Error};
 use crate::memory::{Memory, Piece, Workspace};
-use crate::operation::{Operation, Route};
+use crate::operation::{Lists, Operation, Route};
 use crate::plans::{Key, PlanStatistics, Plans};
 use crate::recent::{Kind, Recent};
 use crate::rooms::Rooms;
 use crate::route;
 use crate::transfer::{Transfer, Transfers};
-use crate::views::Peer;
 
 /// Takes a sentence for the user.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
@@ -98,7 +97,7 @@ pub(crate) struct Inner {
     room: Mutex<Option<Piece>>,
     pub(crate) rooms: Mutex<Rooms>,
     /// Reused by the operation whose turn it is.
-    peers: Mutex<Vec<Peer>>,
+    lists: Mutex<Lists>,
     failed: OnceLock<Error>,
     /// Whether the memory that it shares is the heap, where buffers are.
     pub(crate) on_heap: bool,
@@ -137,7 +136,7 @@ impl Communicator {
             recent: Mutex::default(),
             room: Mutex::default(),
             rooms: Mutex::default(),
-            peers: Mutex::default(),
+            lists: Mutex::default(),
             failed: OnceLock::new(),
             on_heap,
             generation: hccl_os::fork::generation(),
@@ -458,13 +457,14 @@ impl Inner {
         }
     }
 
-    pub(crate) fn take_peers(&self) -> Vec<Peer> {
-        std::mem::take(&mut *self.peers.lock())
+    /// Lists of an operation before, empty: so that the next one allocates nothing.
+    pub(crate) fn take_lists(&self) -> Lists {
+        std::mem::take(&mut *self.lists.lock())
     }
 
-    pub(crate) fn give_back(&self, mut peers: Vec<Peer>) {
-        peers.clear();
-        *self.peers.lock() = peers;
+    pub(crate) fn give_back(&self, mut lists: Lists) {
+        lists.clear();
+        *self.lists.lock() = lists;
     }
 
     pub(crate) fn context(&self, operation: String) -> Context {

@@ -19,7 +19,7 @@ use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error};
 use crate::lengths::Run;
 use crate::route::{self, Cut};
-use crate::views::{View, Views};
+use crate::views::{Peer, View, Views};
 use crate::waiting::Waiting;
 
 /// Bytes of each buffer that one poll works on. Small enough that sources and targets stay in a
@@ -125,6 +125,28 @@ pub struct Operation {
 // SAFETY: the addresses lie in memory that the fabric keeps mapped as long as the communicator
 // lives, or in private memory that the caller vouched for; one thread at a time polls.
 unsafe impl Send for Operation {}
+
+/// What an operation keeps in lists.
+#[derive(Default)]
+pub(crate) struct Lists {
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) sources: Vec<*const u8>,
+    pub(crate) targets: Vec<*mut u8>,
+}
+
+// SAFETY: addresses, which whoever follows them answers for.
+unsafe impl Send for Lists {}
+
+impl Lists {
+    pub(crate) fn clear(&mut self) {
+        let Self { peers, runs, sources, targets } = self;
+        peers.clear();
+        runs.clear();
+        sources.clear();
+        targets.clear();
+    }
+}
 
 /// How a request is to be run.
 #[derive(Clone)]
@@ -321,7 +343,12 @@ impl Operation {
             }
         }
         self.over = true;
-        self.inner.give_back(std::mem::take(&mut self.views.peers));
+        self.inner.give_back(Lists {
+            peers: std::mem::take(&mut self.views.peers),
+            runs: std::mem::take(&mut self.runs),
+            sources: std::mem::take(&mut self.sources),
+            targets: std::mem::take(&mut self.targets),
+        });
         self.inner.end_turn(self.sequence);
         Ok(Polled::Done)
     }

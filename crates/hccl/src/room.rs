@@ -7,7 +7,7 @@ use hccl_plan::Operator;
 use crate::error::Error;
 use crate::lengths::Run;
 use crate::memory::{Memory, Piece};
-use crate::operation::{CHUNK_BYTES, Operation};
+use crate::operation::{CHUNK_BYTES, Lists, Operation};
 use crate::route;
 use crate::views::{Peer, View};
 
@@ -31,7 +31,9 @@ impl Operation {
     /// is in the room any more.
     pub(crate) fn prepare(&mut self) -> Result<(), Error> {
         let (ranks, rank) = (self.inner.fabric.ranks(), self.inner.fabric.rank());
-        self.views.peers = self.inner.take_peers();
+        let Lists { peers, runs, sources, targets } = self.inner.take_lists();
+        (self.views.peers, self.runs) = (peers, runs);
+        (self.sources, self.targets) = (sources, targets);
         self.views.peers.resize(ranks as usize, Peer::UNKNOWN);
         let (input, output) = self.room_elements();
         let size = self.views.size;
@@ -58,10 +60,11 @@ impl Operation {
         // Lines of an input that is its own output are in the cache when the result is stored.
         let in_place =
             self.request.operator.reduces() && self.request.input.overlaps(&self.request.output);
-        // Other algorithms read again what they have written.
+        // Other algorithms read again what they have written, and so does a root with room.
+        let is_last = self.direct && (!self.in_room.1 || self.can_collect());
         let bytes = elements.0.saturating_add(elements.1).saturating_mul(size);
         let of_all = bytes.saturating_mul(ranks.into());
-        if self.direct && !in_place && of_all > hccl_os::cpu::last_level_cache() {
+        if is_last && !in_place && of_all > hccl_os::cpu::last_level_cache() {
             self.stores = Stores::Streaming;
         }
         let find = |span: Span| {
