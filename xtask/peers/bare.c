@@ -8,12 +8,9 @@
 #include "driver.h"
 
 #include <immintrin.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { RANKS = 2, LINE = 128, TINY_MAX = 14, SLOTS = 4 };
 /* Four pieces a message where it is long enough, so that copies overlap; all stay in the cache. */
@@ -200,16 +197,8 @@ int main(int argc, char **argv) {
     kind = (enum kind)found;
     shared = map(sizeof *shared);
     buffers = map(4 * (BUFFER_MAX + BUFFER_GAP));
-    pid_t parent = getpid(), child = fork();
-    if (child < 0) {
-        perror("fork");
-        return 1;
-    }
-    if (child == 0) {
-        rank = 1;
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) return 1;
-    }
+    pid_t child;
+    rank = make_second(&child);
     pin(rank, RANKS);
     struct library library = {rank, RANKS, refuses, call, maximum, take_private, give_private};
     if (kind != PRIVATE) {

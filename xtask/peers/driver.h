@@ -12,11 +12,14 @@
 #define _GNU_SOURCE
 #endif
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 enum operator_kind { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BROADCAST, BARRIER, PING_PONG, OPERATORS };
 enum dtype { FP32, BF16, FP16, DTYPES };
@@ -72,6 +75,20 @@ static inline void pin(int rank, int ranks) {
         (void)sched_setaffinity(0, sizeof one, &one);
         return;
     }
+}
+
+/* Makes the second of two processes; gives the rank of this one. The second ends with the first. */
+static inline int make_second(pid_t *child) {
+    pid_t parent = getpid();
+    *child = fork();
+    if (*child < 0) {
+        perror("fork");
+        exit(1);
+    }
+    if (*child > 0) return 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) exit(1);
+    return 1;
 }
 
 static inline void *take_private(size_t bytes, int which) {

@@ -4,12 +4,9 @@
 
 #include <acl/acl.h>
 #include <hccl/hccl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { RANKS = 2 };
 
@@ -72,16 +69,8 @@ int main(int argc, char **argv) {
         return 1;
     }
     /* Before anything of the library runs. */
-    pid_t parent = getpid(), child = fork();
-    if (child < 0) {
-        perror("fork");
-        return 1;
-    }
-    if (child == 0) {
-        rank = 1;
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) return 1;
-    }
+    pid_t child;
+    rank = make_second(&child);
     must(aclInit(NULL), "aclInit");
     must(aclrtSetDevice(rank), "aclrtSetDevice");
     must(aclrtCreateStream(&stream), "aclrtCreateStream");

@@ -192,9 +192,8 @@ fn mishaps(faults: Faults, ranks: u32, calls: &[Call], dice: &mut Dice) -> Vec<M
     match faults {
         Faults::Leave => mishaps.push(Mishap::Leave { rank, turn: 1 + dice.below(turns) }),
         Faults::Death => {
-            let most = calls.iter().map(|call| fabric_calls(call, ranks)).sum();
+            let most: u64 = calls.iter().map(|call| fabric_calls(call, ranks)).sum();
             // Other algorithms than the mesh look at fewer ranks: then a rank dies early, or not.
-            let most: u64 = most;
             let shift = dice.below(3);
             let call = 1 + dice.below(most >> shift);
             mishaps.push(Mishap::Die { rank, call });

@@ -101,8 +101,8 @@ impl Network {
     }
 
     /// Lets a rank die in its call number `call` of the fabric, counted from 1, or in the next one
-    /// if it is past that. Whatever it does from then on is not done. The call itself may be done half: others see it, and sleepers are
-    /// not woken.
+    /// if it is past that. Whatever it does from then on is not done. The call itself may be done
+    /// half: others see it, and sleepers are not woken.
     pub fn die_in_call(&self, rank: u32, call: u64) {
         self.seat(rank).die_in(call);
     }

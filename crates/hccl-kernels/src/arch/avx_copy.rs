@@ -1,8 +1,8 @@
 //! Copies by 256-bit moves.
 //!
-//! `memcpy` of the C library takes `rep movsb` from some kilobytes on. On AMD's Zen 3 that is five
-//! times slower wherever source and target lie differently within a cache line, as a program's
-//! vectors and the room of a communicator mostly do.
+//! Where a target begins a few bytes further in its page than the source, as a program's vector does
+//! against the room of a communicator, the C library's `memcpy` moves 3 GB/s on AMD's Zen 3, and
+//! 40 otherwise (`cargo bench -p hccl-kernels --bench copy`). This loop knows no such place.
 
 use std::arch::x86_64::*;
 
