@@ -11,21 +11,24 @@
 //!               +384 call of odd sequence numbers, 16 words                [owner writes]
 //! 768   rank 1 ...
 //!       then for each ordered pair of ranks, 256 bytes a channel (see `channel.rs`)
+//!       then for each rank its slots for inline data (see `inline.rs`)
 //! ```
 //!
-//! Each line has one writer, except for the mail words and the rare words about ranks that are gone. All of it is written by other
-//! processes, so whatever is read is checked before it is used.
+//! Each line has one writer, except for the mail words and the rare words about ranks that are gone.
+//! All of it is written by other processes, so whatever is read is checked before it is used.
 
+use hccl_os::barrier::Pair;
 use hccl_os::shm::{Mapping, Segment};
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, fence, low_half};
 use hccl_os::wait::{Scope, wake_all};
 use hccl_os::{OsError, OsResult};
 
 const MAGIC: u64 = 0x4452_414f_4243_4348;
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER: usize = 256;
 const RANK: usize = 512;
 const CHANNEL: usize = crate::channel::BYTES;
+const SLOTS: usize = crate::inline::SLOTS;
 const CALL_WORDS: usize = 16;
 const SIGNATURE_WORDS: usize = SIGNATURE_BYTES / 8;
 
@@ -77,12 +80,21 @@ pub(crate) enum State {
 pub(crate) struct Board {
     memory: Mapping,
     ranks: u32,
+    /// How those who change words and those who sleep on them keep their steps in order.
+    pub(crate) pair: Pair,
 }
 
 impl Board {
     pub(crate) fn bytes(ranks: u32) -> usize {
         let ranks = ranks as usize;
-        HEADER + ranks * RANK + ranks * ranks * CHANNEL
+        HEADER + ranks * (RANK + ranks * CHANNEL + SLOTS)
+    }
+
+    /// Where the slots of a rank begin.
+    pub(crate) fn slots(&self, rank: u32) -> usize {
+        assert!(rank < self.ranks, "ranks are checked where they come in");
+        let ranks = self.ranks as usize;
+        HEADER + ranks * (RANK + ranks * CHANNEL) + rank as usize * SLOTS
     }
 
     /// Where the channel from one rank to another begins.
@@ -110,8 +122,8 @@ impl Board {
     }
 
     /// Takes over the root's board; it must be one for this many ranks.
-    pub(crate) fn adopt(memory: Mapping, ranks: u32) -> OsResult<Self> {
-        let board = Self { memory, ranks };
+    pub(crate) fn adopt(memory: Mapping, ranks: u32, pair: Pair) -> OsResult<Self> {
+        let board = Self { memory, ranks, pair };
         let fits = board.memory.len() == Self::bytes(ranks);
         let found = if fits {
             let magic = board.u64(0).load(Ordering::Acquire);
@@ -195,6 +207,11 @@ impl Board {
         self.u64(at).store(sequence, Ordering::Release);
     }
 
+    /// Gives the record of a call the number of a later one, which is the same.
+    pub(crate) fn renumber_call(&self, rank: u32, sequence: u64) {
+        self.u64(self.call_at(rank, sequence)).store(sequence, Ordering::Release);
+    }
+
     /// Reads a rank's call; `None` if the record is not that of this sequence number.
     pub(crate) fn read_call(&self, rank: u32, sequence: u64) -> Option<Call> {
         let at = self.call_at(rank, sequence);
@@ -228,9 +245,9 @@ impl Board {
         // SYNC(progress): pairs with the acquire load in `reached`: what this rank did before is
         // visible to whoever sees the level.
         word.store(progress(sequence, level), Ordering::Release);
-        // SYNC(sleepers): the fence stands between our store and our look at the waiters, as the
-        // fence in `announce` stands between a waiter's mark and its look at the word.
-        fence(Ordering::SeqCst);
+        // SYNC(sleepers): the fence stands between our store and our look at the waiters, as that in
+        // `announce` stands between a waiter's mark and its look at the word.
+        self.pair.often();
         if self.waiters(rank).load(Ordering::Relaxed) != 0 {
             wake_all(low_half(word), Scope::Shared);
         }
@@ -299,7 +316,7 @@ mod tests {
 
     fn again(segment: &Segment, ranks: u32) -> OsResult<Board> {
         let fd = segment.as_fd().try_clone_to_owned().unwrap();
-        Board::adopt(Mapping::adopt(&fd, segment.len())?, ranks)
+        Board::adopt(Mapping::adopt(&fd, segment.len())?, ranks, Pair::Fences)
     }
 
     #[test]

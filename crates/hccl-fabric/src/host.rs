@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hccl_os::process::ProcessHandle;
-use hccl_os::sync::{AtomicBool, Ordering};
+use hccl_os::sync::{AtomicBool, AtomicU64, Ordering};
 use hccl_os::wait::Watch;
 
 use crate::board::{Board, Call, State};
 use crate::channel::{Line, Message};
 use crate::fabric::{Fabric, Fault, reason};
+use crate::inline::{Data, Inline};
 use crate::region::Region;
 use crate::rendezvous::{JoinError, join};
 use crate::root_info::RootInfo;
@@ -42,6 +43,10 @@ pub(crate) struct Peer {
     pub(crate) process: Option<Arc<ProcessHandle>>,
 }
 
+/// Stands for a record that was not published with inline data, and for a digest that is looked at
+/// as if it were new.
+const NOT_SHOWN: u64 = 0;
+
 /// Ranks that share a host, as threads or processes.
 #[derive(Debug)]
 pub struct HostFabric {
@@ -50,6 +55,8 @@ pub struct HostFabric {
     peers: Vec<Peer>,
     cores_to_spare: bool,
     over: AtomicBool,
+    /// Digests of the calls in the two records, where they were published with inline data.
+    shown: [AtomicU64; 2],
     made: Instant,
 }
 
@@ -68,6 +75,7 @@ impl HostFabric {
             peers,
             cores_to_spare,
             over: AtomicBool::new(false),
+            shown: [const { AtomicU64::new(NOT_SHOWN) }; 2],
             made: Instant::now(),
         })
     }
@@ -95,7 +103,26 @@ impl Fabric for HostFabric {
 
     fn publish(&self, sequence: u64, call: &Call) {
         self.board.write_call(self.rank, sequence, call);
+        self.shown[(sequence % 2) as usize].store(NOT_SHOWN, Ordering::Relaxed);
         self.board.signal(self.rank, sequence, 1);
+    }
+
+    unsafe fn publish_inline(&self, sequence: u64, call: &Call, digest: u64, data: Data) {
+        // What is there of the call before the last is mostly the same call.
+        let last = &self.shown[(sequence % 2) as usize];
+        if digest != NOT_SHOWN && last.load(Ordering::Relaxed) == digest {
+            self.board.renumber_call(self.rank, sequence);
+        } else {
+            self.board.write_call(self.rank, sequence, call);
+            last.store(digest, Ordering::Relaxed);
+        }
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.board.write_inline(self.rank, sequence, digest, data) };
+        self.board.signal(self.rank, sequence, 1);
+    }
+
+    fn inline_of(&self, peer: u32, sequence: u64) -> Option<Inline> {
+        self.board.read_inline(peer, sequence)
     }
 
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call> {

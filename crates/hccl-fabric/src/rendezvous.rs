@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use hccl_os::OsError;
+use hccl_os::barrier::Pair;
 use hccl_os::host::{HostId, host_id, random16};
 use hccl_os::process::ProcessHandle;
 use hccl_os::shm::Mapping;
@@ -457,8 +458,13 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
         },
     )?;
     let tag = process_tag()?;
-    let member =
-        Member { pid: hccl_os::process::own_id(), device, process_tag: tag, memory: memory_len };
+    let member = Member {
+        pid: hccl_os::process::own_id(),
+        device,
+        process_tag: tag,
+        memory: memory_len,
+        registered: hccl_os::barrier::register(),
+    };
     let own_process = ProcessHandle::own().map_err(system("opening the handle of this process"))?;
     let hello = Wire::Hello { nonce: root.nonce, ranks, rank, member }.to_bytes();
     let fds = [memory.as_fd(), own_process.as_fd()];
@@ -477,7 +483,9 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     }
     let memory = Mapping::adopt(&fds.remove(0), board as usize)
         .map_err(system("mapping the control block"))?;
-    let board = Board::adopt(memory, ranks).map_err(system("reading the control block"))?;
+    let all_registered = members.iter().all(|member| member.registered);
+    let pair = if all_registered { Pair::Kernel } else { Pair::Fences };
+    let board = Board::adopt(memory, ranks, pair).map_err(system("reading the control block"))?;
     let mut peers: Vec<Peer> = Vec::with_capacity(members.len());
     while peers.len() < members.len() {
         let (Wire::Handles { first, count }, fds) = receive()? else {

@@ -4,7 +4,7 @@
 /// First bytes of every message.
 const MAGIC: u32 = 0x4c43_4348;
 /// Version of the messages.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Ranks that one host can hold.
 pub(crate) const RANKS_MAX: u32 = 1024;
 
@@ -19,6 +19,8 @@ pub(crate) struct Member {
     pub(crate) process_tag: [u8; 16],
     /// Bytes of the memory that it shares.
     pub(crate) memory: u64,
+    /// Whether fences of others reach its process.
+    pub(crate) registered: bool,
 }
 
 /// A message.
@@ -69,6 +71,7 @@ impl Wire {
             put(&member.device.to_le_bytes());
             put(&member.process_tag);
             put(&member.memory.to_le_bytes());
+            put(&u32::from(member.registered).to_le_bytes());
         };
         match self {
             Self::Hello { nonce, ranks, rank, member: own } => {
@@ -162,6 +165,7 @@ impl Reader<'_> {
             device: self.take().map(i32::from_le_bytes)?,
             process_tag: self.take()?,
             memory: self.u64()?,
+            registered: self.u32()? != 0,
         })
     }
 }
@@ -172,7 +176,8 @@ mod tests {
 
     #[test]
     fn messages_survive_and_rubbish_does_not() {
-        let member = Member { pid: 1, device: -2, process_tag: [3; 16], memory: 4 };
+        let member =
+            Member { pid: 1, device: -2, process_tag: [3; 16], memory: 4, registered: true };
         let messages = [
             Wire::Hello { nonce: [1; 16], ranks: 8, rank: 3, member },
             Wire::Welcome { board: 4096, members: vec![member; 3] },

@@ -4,6 +4,7 @@
 //! Knows nothing of ranks, operators or devices. Every failure is an [`OsError`] that names the
 //! call and the error number.
 
+pub mod barrier;
 pub mod cpu;
 mod error;
 pub mod fork;

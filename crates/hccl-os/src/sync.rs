@@ -3,7 +3,7 @@
 
 pub use core::sync::atomic::{
     AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering, fence,
+    Ordering, compiler_fence, fence,
 };
 
 /// The 32 bits of a 64-bit word that a futex can watch: the low half, which changes with every

@@ -45,6 +45,25 @@ impl Drop for Block {
     }
 }
 
+/// A buffer that a call may use.
+#[derive(Clone, Copy)]
+pub(crate) struct Lent<'a> {
+    block: &'a Arc<Block>,
+    writes: bool,
+}
+
+impl Lent<'_> {
+    /// Marks the buffer: other ranks may be in it from now on.
+    pub(crate) fn mark(self) -> Use {
+        if self.writes {
+            self.block.written.store(true, Ordering::Release);
+        } else {
+            self.block.readers.fetch_add(1, Ordering::AcqRel);
+        }
+        Use { block: self.block.clone(), writes: self.writes }
+    }
+}
+
 /// A use of a buffer by a call. Forgotten or dropped early, it leaves the buffer marked.
 pub(crate) struct Use {
     block: Arc<Block>,
@@ -115,22 +134,20 @@ impl<T: Element> Buffer<T> {
     }
 
     /// What a call that reads the buffer gets.
-    pub(crate) fn lend(&self) -> (Memory, Option<Use>) {
+    pub(crate) fn lend(&self) -> (Memory, Option<Lent<'_>>) {
         if self.fresh.get().is_some() || self.is_lost(false) {
-            return (crate::calls::reads(self.fresh()), None);
+            return (crate::parts::reads(self.fresh()), None);
         }
-        self.block.readers.fetch_add(1, Ordering::AcqRel);
-        (Memory::Shared(self.piece()), Some(Use { block: self.block.clone(), writes: false }))
+        (Memory::Shared(self.piece()), Some(Lent { block: &self.block, writes: false }))
     }
 
     /// What a call that writes the buffer gets.
-    pub(crate) fn lend_mut(&mut self) -> (Memory, Option<Use>) {
+    pub(crate) fn lend_mut(&mut self) -> (Memory, Option<Lent<'_>>) {
         if self.fresh.get().is_some() || self.is_lost(true) {
             self.fresh();
-            return (crate::calls::writes(self.fresh.get_mut().expect("just made")), None);
+            return (crate::parts::writes(self.fresh.get_mut().expect("just made")), None);
         }
-        self.block.written.store(true, Ordering::Release);
-        (Memory::Shared(self.piece()), Some(Use { block: self.block.clone(), writes: true }))
+        (Memory::Shared(self.piece()), Some(Lent { block: &self.block, writes: true }))
     }
 
     fn piece(&self) -> Piece {
@@ -182,9 +199,9 @@ mod tests {
     fn a_buffer_in_which_others_may_be_is_replaced() {
         let mut buffer = Buffer::from_slice(&[1u32, 2, 3]).unwrap();
         let (_, used) = buffer.lend_mut();
-        used.unwrap().end();
+        used.unwrap().mark().end();
         assert_eq!(*buffer, [1, 2, 3]);
-        let (_, used) = buffer.lend();
+        let used = buffer.lend().1.map(Lent::mark);
         // Reading goes on beside readers.
         assert_eq!(*buffer, [1, 2, 3]);
         std::mem::drop(used);
@@ -205,7 +222,7 @@ mod tests {
         drop(first);
         let mut again = new();
         assert_eq!(again.block.piece.offset, at);
-        drop(again.lend_mut());
+        drop(again.lend_mut().1.map(Lent::mark));
         drop(again);
         assert_ne!(new().block.piece.offset, at);
     }

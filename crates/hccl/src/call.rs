@@ -89,10 +89,7 @@ impl Request {
                 let allowed = format!("at least {needed} bytes for this operator");
                 return invalid(what, format!("{} bytes long", memory.len()), allowed);
             }
-            let place = match memory {
-                Memory::Shared(piece) => piece.offset,
-                Memory::Private(private) => private.address() as u64,
-            };
+            let place = memory.place();
             if elements > 0 && self.operator.reduces() && !place.is_multiple_of(size) {
                 let allowed = format!("a multiple of {size}, the size of {}", self.data_type);
                 return invalid(what, format!("at {place}"), allowed);

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hccl_fabric::Fabric;
-use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, fence, low_half};
+use hccl_os::barrier::{self, Pair};
+use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, low_half};
 use hccl_os::wait::{Scope, Watch, wake_all};
 use hccl_plan::select::{Case, Choice, Forced, Product, Reach, select};
 use hccl_plan::{Algorithm, Operator, Task, Topology, expand};
@@ -14,6 +15,7 @@ use parking_lot::Mutex;
 use crate::average::Average;
 use crate::call::Request;
 use crate::error::{Context, Error};
+use crate::exchange::{self, Came, Exchange};
 use crate::memory::{Memory, Piece, Workspace};
 use crate::operation::{Lists, Operation, Route};
 use crate::plans::{Key, PlanStatistics, Plans};
@@ -103,6 +105,12 @@ pub(crate) struct Inner {
     pub(crate) on_heap: bool,
     /// Of the process that made it.
     generation: u32,
+    /// The last call in which all ranks were found; written by the operation whose turn it is.
+    pub(crate) seen_all: AtomicU64,
+    /// Whether each rank has a core of its own.
+    pub(crate) spins: bool,
+    /// How threads that end a turn and those that wait for theirs keep their steps in order.
+    pair: Pair,
     /// Messages to and from each rank that were started, and transfers that have not ended.
     pub(crate) sent: Vec<Way>,
     pub(crate) received: Vec<Way>,
@@ -123,6 +131,7 @@ impl Communicator {
     fn on(fabric: Box<dyn Fabric>, options: Options, on_heap: bool) -> Self {
         let ranks = fabric.ranks();
         let topology = topology(&options, ranks);
+        let spins = fabric.cores_to_spare();
         Self(Arc::new(Inner {
             fabric,
             topology,
@@ -140,6 +149,9 @@ impl Communicator {
             failed: OnceLock::new(),
             on_heap,
             generation: hccl_os::fork::generation(),
+            seen_all: AtomicU64::new(0),
+            spins,
+            pair: if barrier::register() { Pair::Kernel } else { Pair::Fences },
             sent: (0..ranks).map(|_| Way::default()).collect(),
             received: (0..ranks).map(|_| Way::default()).collect(),
             transfers: AtomicU32::new(0),
@@ -189,12 +201,51 @@ impl Communicator {
 
     /// As [`Self::start`], on memory that is known to be the caller's.
     pub(crate) fn begin(&self, request: Request) -> Result<Operation, Error> {
+        let admitted = self.admit(&request)?;
+        Ok(self.start_admitted(request, &admitted))
+    }
+
+    /// Takes a request as the next call.
+    pub(crate) fn admit(&self, request: &Request) -> Result<Admitted, Error> {
         let inner = &self.0;
         inner.check_usable()?;
         request.check(self.ranks(), self.rank())?;
-        let route = inner.route(&request)?;
+        let route = inner.route(request)?;
         let sequence = inner.issued.fetch_add(1, Ordering::Relaxed) + 1;
-        Ok(Operation::new(inner.clone(), request, route, sequence))
+        Ok(Admitted { route, sequence, is_shown: false })
+    }
+
+    pub(crate) fn start_admitted(&self, request: Request, admitted: &Admitted) -> Operation {
+        let Admitted { ref route, sequence, is_shown } = *admitted;
+        let mut operation = Operation::new(self.0.clone(), request, route, sequence);
+        if is_shown {
+            operation.is_shown();
+        }
+        operation
+    }
+
+    /// Runs a request to its end, if it is small and of a kind that was there before, if it is its
+    /// turn, and if the others are quick. Else it has its number and goes on as an operation.
+    pub(crate) fn run_at_once(&self, request: &Request) -> Result<Ran, Error> {
+        let inner = &self.0;
+        inner.check_usable()?;
+        let known = Kind::of(request).and_then(|kind| inner.recent.lock().exchange(kind));
+        let Some(exchange) = known.filter(|exchange| exchange.has_memory(request)) else {
+            return self.admit(request).map(Ran::Admitted);
+        };
+        // Should the route be lost meanwhile, it can be found again before anybody hears of the call.
+        let spins = inner.spins && inner.is_idle();
+        if !spins {
+            return self.admit(request).map(Ran::Admitted);
+        }
+        let sequence = inner.issued.fetch_add(1, Ordering::Relaxed) + 1;
+        let came = exchange.run(inner, request, sequence);
+        if came == Came::Through {
+            inner.end_turn(sequence);
+            return Ok(Ran::Through);
+        }
+        let route = inner.route(request).map_err(|error| inner.fail(error))?;
+        Ok(Ran::Admitted(Admitted { route, sequence, is_shown: came == Came::Shown }))
     }
 
     /// Starts messages to and from other ranks, all at once: none waits for another, except that
@@ -211,6 +262,12 @@ impl Communicator {
     pub(crate) fn begin_transfers(&self, requests: &[Transfer]) -> Result<Transfers, Error> {
         self.0.check_usable()?;
         Transfers::new(self.0.clone(), requests)
+    }
+
+    /// A message to or from another rank, if that can be done at once; `None` if it is through.
+    pub(crate) fn transfer_at_once(&self, request: &Transfer) -> Result<Option<Transfers>, Error> {
+        self.0.check_usable()?;
+        Transfers::at_once(&self.0, request)
     }
 
     /// Which algorithm an operator runs on blocks of so many bytes, why, and what else was
@@ -247,6 +304,29 @@ impl Communicator {
     pub fn failure(&self) -> Option<Error> {
         self.0.failed.get().cloned()
     }
+}
+
+/// A request that has its number.
+pub(crate) struct Admitted {
+    route: Arc<Route>,
+    sequence: u64,
+    /// Whether it was published beside its data.
+    is_shown: bool,
+}
+
+impl Admitted {
+    /// Whether other ranks are in the buffers meanwhile, where they are shared.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.route.exchange.is_none()
+    }
+}
+
+/// What became of a request that was to run at once.
+pub(crate) enum Ran {
+    /// It is done.
+    Through,
+    /// It is the next call, and goes on as an operation.
+    Admitted(Admitted),
 }
 
 /// The algorithm of an operator and a size class, and what of it ranks compare.
@@ -289,7 +369,7 @@ impl Inner {
     }
 
     /// How a request is run.
-    fn route(&self, request: &Request) -> Result<Route, Error> {
+    fn route(&self, request: &Request) -> Result<Arc<Route>, Error> {
         let (ranks, rank) = (self.fabric.ranks(), self.fabric.rank());
         let operator = request.operator;
         if matches!(operator, Operator::Send | Operator::BatchSendRecv) {
@@ -349,17 +429,16 @@ impl Inner {
             }
         })?;
         let at_once = route::reduces_at_once(algorithm);
-        let average =
-            Average::new(request.reduce_op.filter(|_| operator.reduces()), ranks, at_once);
-        let route = Route {
-            plan,
-            signature: request.signature(route::digest(chosen.digest, direct, cut)),
-            direct,
-            in_room,
-            cut,
-            average,
-            reducer: request.reduce_op.and_then(|op| average.reducer(request.data_type, op)),
-        };
+        let reduce_op = request.reduce_op.filter(|_| operator.reduces());
+        let average = Average::new(reduce_op, ranks, at_once);
+        let reducer = reduce_op.and_then(|op| average.reducer(request.data_type, op));
+        let block_bytes = request.count * request.data_type.size() as u64;
+        let small = direct && ranks > 1 && exchange::fits(operator, ranks, block_bytes);
+        let signature = request.signature(route::digest(chosen.digest, direct, small, cut));
+        let exchange =
+            small.then(|| Exchange::new(request, (ranks, rank), signature, (reducer, average)));
+        let route =
+            Arc::new(Route { plan, signature, direct, in_room, cut, average, reducer, exchange });
         if let Some(kind) = kind {
             self.recent.lock().keep(kind, route.clone());
         }
@@ -500,6 +579,11 @@ impl Inner {
         });
     }
 
+    /// Whether no operation is under way.
+    fn is_idle(&self) -> bool {
+        self.turn.load(Ordering::Acquire) > self.issued.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn is_turn_of(&self, sequence: u64) -> bool {
         self.turn.load(Ordering::Acquire) == sequence
     }
@@ -510,7 +594,7 @@ impl Inner {
             // Never taken back: a communicator with operations on several streams pays a system
             // call an operation from then on.
             self.turn_waiters.store(1, Ordering::SeqCst);
-            fence(Ordering::SeqCst);
+            self.pair.rarely();
         }
         let seen = self.turn.load(Ordering::SeqCst) as u32;
         Watch::new(low_half(&self.turn), seen, Scope::Private)
@@ -522,7 +606,7 @@ impl Inner {
     }
 
     fn wake_turn(&self) {
-        fence(Ordering::SeqCst);
+        self.pair.often();
         if self.turn_waiters.load(Ordering::Relaxed) != 0 {
             wake_all(low_half(&self.turn), Scope::Private);
         }

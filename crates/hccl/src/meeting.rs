@@ -46,6 +46,9 @@ impl Operation {
             self.views.peers[rank as usize] = found;
             chunk = chunk.min(call.words[0]);
         }
+        if matches!(peers, Peers::All) {
+            self.inner.seen_all(self.sequence);
+        }
         if self.direct && matches!(peers, Peers::All) {
             // Who brings private memory moves it in rounds, and the others go along.
             self.cut.chunk = chunk;
@@ -55,7 +58,7 @@ impl Operation {
         Ok(())
     }
 
-    fn mismatch(&self) -> Error {
+    pub(crate) fn mismatch(&self) -> Error {
         let fabric = &*self.inner.fabric;
         let calls: Vec<Option<Call>> = (0..fabric.ranks())
             .map(|peer| match peer == fabric.rank() {

@@ -86,6 +86,14 @@ impl Memory {
         one.0 == other.0 && one.1 < other.2 && other.1 < one.2
     }
 
+    /// Where it begins, in whatever memory.
+    pub(crate) fn place(&self) -> u64 {
+        match self {
+            Self::Shared(piece) => piece.offset,
+            Self::Private(private) => private.address.addr() as u64,
+        }
+    }
+
     pub(crate) fn is_private(&self) -> bool {
         matches!(self, Self::Private(_))
     }

@@ -16,7 +16,8 @@ use hccl_plan::{Peers, Plan, Step};
 use crate::average::Average;
 use crate::call::Request;
 use crate::communicator::{Communicator, Inner};
-use crate::error::{Context, Error};
+use crate::error::{Context, Error, Lag};
+use crate::exchange::Exchange;
 use crate::lengths::Run;
 use crate::route::{self, Cut};
 use crate::views::{Peer, View, Views};
@@ -57,6 +58,10 @@ pub enum Polled {
 /// Where a round is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    /// Before a small call is published, all ranks must be in the call before.
+    Before,
+    /// What the others show of a small call.
+    Exchange,
     /// Private memory goes into the room.
     In,
     /// The steps of the plan.
@@ -85,6 +90,8 @@ pub struct Operation {
     pub(crate) cut: Cut,
     pub(crate) reducer: Option<Reducer>,
     pub(crate) average: Average,
+    /// How it is run, if it is small.
+    exchange: Option<Exchange>,
     /// When it was first seen to wait for its turn.
     queued: Option<Duration>,
     /// Whether its turn has come.
@@ -149,7 +156,6 @@ impl Lists {
 }
 
 /// How a request is to be run.
-#[derive(Clone)]
 pub(crate) struct Route {
     pub(crate) plan: Arc<Plan>,
     pub(crate) signature: [u8; hccl_fabric::SIGNATURE_BYTES],
@@ -159,10 +165,36 @@ pub(crate) struct Route {
     pub(crate) average: Average,
     /// Combines values, where the operator does.
     pub(crate) reducer: Option<Reducer>,
+    /// For small calls.
+    pub(crate) exchange: Option<Exchange>,
+}
+
+/// What a rank waits for.
+#[derive(Clone, Copy, Debug)]
+enum Awaited {
+    /// A level of a call.
+    Level { sequence: u64, level: u32 },
+    /// What ranks show beside a call.
+    Inline { sequence: u64 },
+}
+
+impl Awaited {
+    #[inline]
+    fn has_come(self, fabric: &dyn Fabric, peer: u32) -> bool {
+        match self {
+            Self::Level { sequence, level } => fabric.reached(peer, sequence, level),
+            Self::Inline { sequence } => fabric.inline_of(peer, sequence).is_some(),
+        }
+    }
+
+    /// Whether ranks are waited for that met already.
+    fn is_late(self) -> bool {
+        matches!(self, Self::Level { level, .. } if level > 1)
+    }
 }
 
 impl Operation {
-    pub(crate) fn new(inner: Arc<Inner>, request: Request, route: Route, sequence: u64) -> Self {
+    pub(crate) fn new(inner: Arc<Inner>, request: Request, route: &Route, sequence: u64) -> Self {
         let views = Views {
             peers: Vec::new(),
             size: request.data_type.size() as u64,
@@ -170,11 +202,12 @@ impl Operation {
             odd: false,
             exact: request.lengths.is_some(),
         };
-        let Route { plan, signature, direct, in_room, cut, average, reducer } = route;
+        let &Route { ref plan, signature, direct, in_room, cut, average, reducer, exchange } =
+            route;
         Self {
             inner,
             request,
-            plan,
+            plan: plan.clone(),
             sequence,
             signature,
             direct,
@@ -182,10 +215,11 @@ impl Operation {
             cut,
             reducer,
             average,
+            exchange,
             queued: None,
             begun: false,
             round: 0,
-            stage: Stage::In,
+            stage: if exchange.is_some() { Stage::Before } else { Stage::In },
             step: 0,
             done: 0,
             runs: Vec::new(),
@@ -204,6 +238,13 @@ impl Operation {
             sources: Vec::new(),
             targets: Vec::new(),
         }
+    }
+
+    /// The call was published by [`Exchange::run`].
+    pub(crate) fn is_shown(&mut self) {
+        self.begun = true;
+        self.call = self.exchange.as_ref().map_or_else(Call::default, Exchange::call);
+        self.enter(Stage::Exchange);
     }
 
     /// Goes as far as it can. With `arm` the caller is about to sleep on the watch that comes back:
@@ -239,7 +280,9 @@ impl Operation {
                 }
             }
             self.begun = true;
-            if let Err(error) = self.prepare() {
+            if self.exchange.is_none()
+                && let Err(error) = self.prepare()
+            {
                 self.over = true;
                 return Polled::Failed(self.inner.fail(error));
             }
@@ -285,6 +328,28 @@ impl Operation {
     fn run(&mut self, arm: bool) -> Result<Polled, Error> {
         loop {
             match self.stage {
+                Stage::Before => {
+                    let before = self.sequence - 1;
+                    let level = u32::from(before > 0);
+                    let awaited = Awaited::Level { sequence: before, level };
+                    if !self.inner.all_in(before)
+                        && let Some(pending) = self.await_all(Peers::All, awaited, arm)?
+                    {
+                        return Ok(pending);
+                    }
+                    self.inner.seen_all(before);
+                    self.next_peer = 0;
+                    self.show()?;
+                    self.enter(Stage::Exchange);
+                }
+                Stage::Exchange => {
+                    let awaited = Awaited::Inline { sequence: self.sequence };
+                    if let Some(pending) = self.await_all(Peers::All, awaited, arm)? {
+                        return Ok(pending);
+                    }
+                    self.take_shown()?;
+                    break;
+                }
                 Stage::In => {
                     if self.pass(true)? {
                         return Ok(Polled::Progress);
@@ -343,14 +408,45 @@ impl Operation {
             }
         }
         self.over = true;
+        if self.exchange.is_none() {
+            self.give_back();
+        }
+        self.inner.end_turn(self.sequence);
+        Ok(Polled::Done)
+    }
+
+    fn give_back(&mut self) {
         self.inner.give_back(Lists {
             peers: std::mem::take(&mut self.views.peers),
             runs: std::mem::take(&mut self.runs),
             sources: std::mem::take(&mut self.sources),
             targets: std::mem::take(&mut self.targets),
         });
-        self.inner.end_turn(self.sequence);
-        Ok(Polled::Done)
+    }
+
+    /// Publishes a small call.
+    fn show(&mut self) -> Result<(), Error> {
+        let exchange = self.exchange.as_ref().expect("only small calls come here");
+        self.call = exchange.call();
+        let shown = exchange.show(&self.inner, &self.request, self.sequence);
+        shown.ok_or_else(|| self.no_buffer())
+    }
+
+    /// Ends a small call.
+    fn take_shown(&mut self) -> Result<(), Error> {
+        let exchange = self.exchange.as_ref().expect("only small calls come here");
+        if exchange.finish(&self.inner, &self.request, self.sequence).is_some() {
+            return Ok(());
+        }
+        let found = |peer| self.inner.fabric.inline_of(peer, self.sequence);
+        let same = (0..self.inner.fabric.ranks())
+            .all(|peer| found(peer).is_some_and(|inline| exchange.is_same(inline)));
+        Err(if same { self.no_buffer() } else { self.mismatch() })
+    }
+
+    fn no_buffer(&self) -> Error {
+        let peer = self.inner.fabric.rank();
+        Error::Broken { context: self.context(), peer, what: "a buffer of its own".into() }
     }
 
     fn enter(&mut self, stage: Stage) {
@@ -411,13 +507,23 @@ impl Operation {
         level: u32,
         arm: bool,
     ) -> Result<Option<Polled>, Error> {
+        let awaited = Awaited::Level { sequence: self.sequence, level: self.level(level) };
+        self.await_all(peers, awaited, arm)
+    }
+
+    /// `None` when all of the peers have done what is awaited; else what to wait for.
+    fn await_all(
+        &mut self,
+        peers: Peers,
+        awaited: Awaited,
+        arm: bool,
+    ) -> Result<Option<Polled>, Error> {
         let ranks = self.inner.fabric.ranks();
         let (first, end) = match peers {
             Peers::All => (self.next_peer, ranks),
             Peers::One(rank) => (rank, rank + 1),
         };
-        let level = self.level(level);
-        let Some(mut peer) = self.behind(first, end, level) else {
+        let Some(mut peer) = self.behind(first, end, awaited) else {
             return Ok(None);
         };
         self.next_peer = peer;
@@ -425,10 +531,11 @@ impl Operation {
         // The look at faults comes after the look at progress: what a rank did before it went
         // still counts.
         if self.inner.fabric.any_gone() {
-            self.look_for_faults(level, end)?;
+            self.look_for_faults(awaited, end)?;
         }
         if arm || self.polls.is_multiple_of(POLLS_A_LOOK) {
-            self.look_at_clock(level, end)?;
+            self.look_at_clock(awaited, end)?;
+            self.look_for_others(awaited, end)?;
         }
         let fabric = &*self.inner.fabric;
         if !arm {
@@ -441,14 +548,14 @@ impl Operation {
         loop {
             fabric.announce(Line::Progress(peer));
             let watch = fabric.watch(Line::Progress(peer));
-            if !fabric.reached(peer, self.sequence, level) {
+            if !awaited.has_come(fabric, peer) {
                 let spin = fabric.cores_to_spare();
                 self.armed = Some(peer);
                 let sleep = longest_sleep(fabric);
                 return Ok(Some(Polled::Pending { watch, spin, sleep }));
             }
             fabric.retract(Line::Progress(peer));
-            match self.behind(peer, end, level) {
+            match self.behind(peer, end, awaited) {
                 Some(next) => peer = next,
                 None => return Ok(None),
             }
@@ -456,21 +563,36 @@ impl Operation {
     }
 
     /// First of the peers from `from` on that has not come as far.
-    fn behind(&self, from: u32, end: u32, level: u32) -> Option<u32> {
-        (from..end).find(|&peer| !self.inner.fabric.reached(peer, self.sequence, level))
+    fn behind(&self, from: u32, end: u32, awaited: Awaited) -> Option<u32> {
+        let fabric = &*self.inner.fabric;
+        (from..end).find(|&peer| !awaited.has_come(fabric, peer))
+    }
+
+    /// Fails if a rank shows nothing with its call: it called something else.
+    fn look_for_others(&self, awaited: Awaited, end: u32) -> Result<(), Error> {
+        let Awaited::Inline { sequence } = awaited else { return Ok(()) };
+        let fabric = &*self.inner.fabric;
+        // It showed what it has before its progress rose.
+        let other = |peer: u32| {
+            fabric.reached(peer, sequence, 1) && fabric.inline_of(peer, sequence).is_none()
+        };
+        if (self.next_peer..end).any(other) {
+            return Err(self.mismatch());
+        }
+        Ok(())
     }
 
     /// Fails if a rank that is still needed is gone. A rank that went after it did its part is
     /// none of our business.
-    fn look_for_faults(&self, level: u32, end: u32) -> Result<(), Error> {
+    fn look_for_faults(&self, awaited: Awaited, end: u32) -> Result<(), Error> {
         let waited = || self.waiting.waited(self.inner.fabric.now());
-        let late = |peer: u32| !self.inner.fabric.reached(peer, self.sequence, level);
+        let late = |peer: u32| !awaited.has_come(&*self.inner.fabric, peer);
         crate::faults::of_late_ranks(
             &*self.inner.fabric,
             self.next_peer..end,
             late,
             || self.context(),
-            |lagging| self.timed_out(waited(), lagging, level),
+            |lagging| self.timed_out(waited(), lagging, awaited),
         )
     }
 
@@ -478,25 +600,25 @@ impl Operation {
         self.inner.context(format!("{} number {}", self.request.operator, self.sequence))
     }
 
-    fn timed_out(&self, waited: Duration, lagging: Vec<crate::error::Lag>, level: u32) -> Error {
+    fn timed_out(&self, waited: Duration, lagging: Vec<Lag>, awaited: Awaited) -> Error {
         let context = self.context();
-        Error::TimedOut { context, waited, lagging, finishing: level > 1 }
+        Error::TimedOut { context, waited, lagging, finishing: awaited.is_late() }
     }
 
-    fn look_at_clock(&mut self, level: u32, end: u32) -> Result<(), Error> {
+    fn look_at_clock(&mut self, awaited: Awaited, end: u32) -> Result<(), Error> {
         let (waited, is_due) = self.waiting.look(self.inner.fabric.now());
         if is_due {
             self.inner.fabric.probe();
             if self.inner.fabric.any_gone() {
-                self.look_for_faults(level, end)?;
+                self.look_for_faults(awaited, end)?;
             }
         }
         match self.inner.options.timeout {
             Some(limit) if waited >= limit => {
                 let fabric = &*self.inner.fabric;
-                let late = |peer: u32| !fabric.reached(peer, self.sequence, level);
+                let late = |peer: u32| !awaited.has_come(fabric, peer);
                 let lagging = crate::faults::lagging(fabric, self.next_peer..end, late);
-                Err(self.timed_out(limit, lagging, level))
+                Err(self.timed_out(limit, lagging, awaited))
             }
             _ => Ok(()),
         }

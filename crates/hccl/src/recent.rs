@@ -1,10 +1,13 @@
 //! How the last calls were run, for calls of the same kind: programs make few kinds, again and
 //! again.
 
+use std::sync::Arc;
+
 use hccl_kernels::{DataType, ReduceOp};
 use hccl_plan::Operator;
 
 use crate::call::Request;
+use crate::exchange::Exchange;
 use crate::operation::Route;
 
 /// Kinds that are kept.
@@ -37,17 +40,22 @@ impl Kind {
 
 #[derive(Default)]
 pub(crate) struct Recent {
-    kept: Vec<(Kind, Route)>,
+    kept: Vec<(Kind, Arc<Route>)>,
     /// Which one goes next.
     oldest: usize,
 }
 
 impl Recent {
-    pub(crate) fn get(&self, kind: Kind) -> Option<&Route> {
+    pub(crate) fn get(&self, kind: Kind) -> Option<&Arc<Route>> {
         self.kept.iter().find(|(known, _)| *known == kind).map(|(_, route)| route)
     }
 
-    pub(crate) fn keep(&mut self, kind: Kind, route: Route) {
+    /// How a small call of a kind is run.
+    pub(crate) fn exchange(&self, kind: Kind) -> Option<Exchange> {
+        self.get(kind)?.exchange
+    }
+
+    pub(crate) fn keep(&mut self, kind: Kind, route: Arc<Route>) {
         if self.kept.len() < KINDS {
             self.kept.push((kind, route));
         } else {

@@ -118,8 +118,9 @@ pub(crate) fn digest_of(algorithm: &Algorithm) -> u64 {
 }
 
 /// What ranks compare about the way they run a call.
-pub(crate) fn digest(algorithm: u64, direct: bool, cut: Cut) -> u64 {
+pub(crate) fn digest(algorithm: u64, direct: bool, small: bool, cut: Cut) -> u64 {
     let mut digest = Digest(algorithm);
+    digest.add(small.into());
     if !direct {
         digest.add(cut.chunk);
     }

@@ -3,17 +3,19 @@
 //! A sender says where its data is; the receiver copies it and says so. The k-th message that a
 //! rank sends to another meets the k-th receive there, whatever else goes on. Long messages go in
 //! parts, of which each is a message of the fabric; both sides know how many from the length. What
-//! is in private memory of the sender waits in room of the communicator, a part at a time.
+//! is in private memory of the sender waits in room of the communicator, a part at a time. Short
+//! data is the message itself: its sender is through as soon as it is posted.
 
 use std::sync::Arc;
 
-use hccl_fabric::{Line, Message, SIGNATURE_BYTES, Span};
+use hccl_fabric::{BODY_BYTES, Line, MESSAGE_SIGNATURE_BYTES, Message, Span};
 use hccl_kernels::{DataType, copy};
 use hccl_os::sync::Ordering;
 use hccl_os::wait::SLEEP_MAX;
 
 use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error, Lag};
+use crate::exchange::LOOKS;
 use crate::memory::{Memory, Piece};
 use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, Polled, longest_sleep, wait};
 use crate::waiting::Waiting;
@@ -52,7 +54,7 @@ const ALIGN: u64 = 128;
 
 /// Where the signature of a message says that it is one.
 const KIND: u8 = 200;
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl Transfer {
     fn bytes(&self) -> u64 {
@@ -64,13 +66,40 @@ impl Transfer {
         self.bytes().div_ceil(PART_BYTES).max(1)
     }
 
-    /// Whether its data must be copied into the room.
-    fn needs_room(&self) -> bool {
-        self.direction == Direction::Send && self.memory.is_private() && self.count > 0
+    /// Whether the message is its data.
+    fn is_short(&self) -> bool {
+        self.bytes() <= BODY_BYTES as u64
     }
 
-    fn signature(&self) -> [u8; SIGNATURE_BYTES] {
-        let mut bytes = [0u8; SIGNATURE_BYTES];
+    /// The message that is its data; `None` where the own buffer is not where it was said to be.
+    fn short(&self, inner: &Inner) -> Option<Message> {
+        let len = self.bytes();
+        let from = inner.address(inner.fabric.rank(), self.memory, 0, len)?;
+        let mut body = [0; BODY_BYTES];
+        // SAFETY: the buffer was checked to be as long, and its owner does not write it meanwhile.
+        unsafe { body.as_mut_ptr().copy_from_nonoverlapping(from, len as usize) };
+        Some(Message { signature: self.signature(), body, len: len as usize })
+    }
+
+    /// Takes the data of a message; `None` as in [`Self::short`], and where it is another message.
+    fn take_short(&self, inner: &Inner, message: &Message) -> Option<()> {
+        if message.signature != self.signature() {
+            return None;
+        }
+        let len = self.bytes();
+        let to = inner.address(inner.fabric.rank(), self.memory, 0, len)?;
+        // SAFETY: the buffer was checked to be as long, and nobody else is in it meanwhile.
+        unsafe { to.copy_from_nonoverlapping(message.body.as_ptr(), len as usize) };
+        Some(())
+    }
+
+    /// Whether its data must be copied into the room.
+    fn needs_room(&self) -> bool {
+        self.direction == Direction::Send && self.memory.is_private() && !self.is_short()
+    }
+
+    fn signature(&self) -> [u8; MESSAGE_SIGNATURE_BYTES] {
+        let mut bytes = [0u8; MESSAGE_SIGNATURE_BYTES];
         bytes[0] = VERSION;
         bytes[1] = KIND;
         bytes[2] = self.data_type.code();
@@ -130,6 +159,19 @@ struct Item {
 }
 
 impl Item {
+    /// The next message on its way.
+    fn new(inner: &Inner, transfer: &Transfer) -> Self {
+        let counters = match transfer.direction {
+            Direction::Send => &inner.sent,
+            Direction::Receive => &inner.received,
+        };
+        let way = &counters[transfer.peer as usize];
+        let first = way.parts.fetch_add(transfer.parts(), Ordering::Relaxed) + 1;
+        let number = way.messages.fetch_add(1, Ordering::Relaxed) + 1;
+        let (transfer, state) = (*transfer, State::Waiting);
+        Self { transfer, number, first, part: 0, copied: 0, room: None, state }
+    }
+
     /// Number on its way of the part that is worked on.
     fn number_of_part(&self) -> u64 {
         self.first + self.part
@@ -195,27 +237,56 @@ impl Transfers {
         let mut next_room = room.map_or(0, |room| room.offset);
         let mut items = Vec::with_capacity(requests.len());
         for request in requests.iter().filter(|request| request.peer != rank) {
-            let counters = match request.direction {
-                Direction::Send => &inner.sent,
-                Direction::Receive => &inner.received,
-            };
-            let parts = request.parts();
-            let way = &counters[request.peer as usize];
-            let first = way.parts.fetch_add(parts, Ordering::Relaxed) + 1;
-            let number = way.messages.fetch_add(1, Ordering::Relaxed) + 1;
             let room = request.needs_room().then(|| {
                 let len = room_of(request);
                 let piece = Piece { offset: next_room, len };
                 next_room += len.next_multiple_of(ALIGN);
                 piece
             });
-            let (transfer, state) = (*request, State::Waiting);
-            items.push(Item { transfer, number, first, part: 0, copied: 0, room, state });
+            items.push(Item { room, ..Item::new(&inner, request) });
         }
         items.extend(own);
+        Ok(Self::of(inner, items, room))
+    }
+
+    fn of(inner: Arc<Inner>, items: Vec<Item>, room: Option<Piece>) -> Self {
         inner.transfers.fetch_add(1, Ordering::AcqRel);
         let waiting = Waiting::default();
-        Ok(Self { inner, items, waiting, polls: 0, armed: None, over: false, room })
+        Self { inner, items, waiting, polls: 0, armed: None, over: false, room }
+    }
+
+    /// A message to or from another rank, if it is short and the other side is quick; `None` if it
+    /// is through.
+    pub(crate) fn at_once(inner: &Arc<Inner>, request: &Transfer) -> Result<Option<Self>, Error> {
+        if !(request.is_short() && inner.spins) {
+            return Self::new(inner.clone(), &[*request]).map(Some);
+        }
+        let fabric = &*inner.fabric;
+        request.check(fabric.ranks())?;
+        let item = Item::new(inner, request);
+        let Transfer { peer, direction, .. } = *request;
+        match direction {
+            Direction::Send if fabric.taken(peer, item.first - 1) => {
+                if let Some(message) = request.short(inner) {
+                    fabric.post(peer, item.first, &message);
+                    return Ok(None);
+                }
+            }
+            Direction::Send => {}
+            Direction::Receive => {
+                for _ in 0..LOOKS {
+                    if let Some(message) = fabric.posted(peer, item.first) {
+                        if request.take_short(inner, &message).is_some() {
+                            fabric.take(peer, item.first);
+                            return Ok(None);
+                        }
+                        break;
+                    }
+                    std::hint::spin_loop();
+                }
+            }
+        }
+        Ok(Some(Self::of(inner.clone(), vec![item], None)))
     }
 
     /// Goes as far as it can; see [`crate::Operation::poll`].
@@ -321,9 +392,19 @@ impl Transfers {
                 if !fabric.taken(peer, number - 1) {
                     return Ok(false);
                 }
+                if item.transfer.is_short() {
+                    let (rank, len) = (fabric.rank(), item.transfer.bytes());
+                    let message = item.transfer.short(&self.inner);
+                    let message = message.ok_or_else(|| self.broken(item, rank, 0, len))?;
+                    fabric.post(peer, number, &message);
+                    self.items[index].next();
+                    return Ok(true);
+                }
+                let mut body = [0; 16];
                 let span = self.find_part(item);
-                let message = Message { signature: item.transfer.signature(), span };
-                fabric.post(peer, number, &message);
+                body[..8].copy_from_slice(&span.offset.to_le_bytes());
+                body[8..].copy_from_slice(&span.len.to_le_bytes());
+                fabric.post(peer, number, &Message::new(item.transfer.signature(), &body));
                 State::Posted
             }
             (State::Posted, _) => {
@@ -335,7 +416,13 @@ impl Transfers {
             }
             (State::Waiting, Direction::Receive) => {
                 let Some(message) = fabric.posted(peer, number) else { return Ok(false) };
-                self.accept(&self.items[index], &message)?
+                let next = self.accept(item, &message)?;
+                if next == State::Over {
+                    fabric.take(peer, number);
+                    self.items[index].next();
+                    return Ok(true);
+                }
+                next
             }
             (State::Copying { from, to, left }, _) => {
                 let now = left.min(CHUNK_BYTES);
@@ -396,7 +483,8 @@ impl Transfers {
         Error::Broken { context: self.context(item), peer, what }
     }
 
-    /// A part has come: compares it with what is expected, and finds the data.
+    /// A part has come: compares it with what is expected, and finds the data, or takes it if the
+    /// message is all there is.
     fn accept(&self, item: &Item, message: &Message) -> Result<State, Error> {
         let fabric = &*self.inner.fabric;
         let Transfer { peer, memory, .. } = item.transfer;
@@ -410,11 +498,15 @@ impl Transfers {
             return Err(Error::Mismatch { context: self.context(item), table });
         }
         let (start, len) = item.range(item.part);
-        let offset = message.span.offset;
+        let no_buffer = || self.broken(item, fabric.rank(), start, len);
+        if item.transfer.is_short() {
+            let taken = item.transfer.take_short(&self.inner, message);
+            return taken.map(|()| State::Over).ok_or_else(no_buffer);
+        }
+        let to = self.inner.address(fabric.rank(), memory, start, len).ok_or_else(no_buffer)?;
+        let offset = u64::from_le_bytes(std::array::from_fn(|i| message.body[i]));
         let from = find(&self.inner, peer, offset, len);
         let from = from.ok_or_else(|| self.broken(item, peer, offset, len))?;
-        let to = self.inner.address(fabric.rank(), memory, start, len);
-        let to = to.ok_or_else(|| self.broken(item, fabric.rank(), start, len))?;
         Ok(State::Copying { from: from.cast_const(), to, left: len })
     }
 
@@ -556,7 +648,7 @@ fn own_copies(inner: &Inner, requests: &[Transfer], rank: u32) -> Result<Vec<Ite
 }
 
 /// A message's signature in words, whatever stands in it.
-fn describe(signature: &[u8; SIGNATURE_BYTES]) -> String {
+fn describe(signature: &[u8; MESSAGE_SIGNATURE_BYTES]) -> String {
     let count = u64::from_le_bytes(std::array::from_fn(|i| signature[8 + i]));
     if signature[..2] != [VERSION, KIND] {
         return "a message that this version does not know".to_owned();

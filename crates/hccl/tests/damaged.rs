@@ -9,7 +9,7 @@ use std::time::Duration;
 use hccl::{
     Communicator, DataType, Error, Extent, Lengths, Memory, Operator, Piece, ReduceOp, Request,
 };
-use hccl_fabric::{Call, Fabric, Fault, HostFabric, Line, Message, Server};
+use hccl_fabric::{Call, Data, Fabric, Fault, HostFabric, Inline, Line, Message, Server};
 use hccl_os::wait::Watch;
 
 /// Shows this rank other calls than the peers made.
@@ -39,6 +39,15 @@ impl Fabric for Damaged {
 
     fn publish(&self, sequence: u64, call: &Call) {
         self.inner.publish(sequence, call);
+    }
+
+    unsafe fn publish_inline(&self, sequence: u64, call: &Call, digest: u64, data: Data) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.inner.publish_inline(sequence, call, digest, data) };
+    }
+
+    fn inline_of(&self, peer: u32, sequence: u64) -> Option<Inline> {
+        self.inner.inline_of(peer, sequence)
     }
 
     fn signal(&self, sequence: u64, level: u32) {

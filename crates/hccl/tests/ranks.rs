@@ -214,17 +214,38 @@ fn messages_that_do_not_fit_are_refused_at_both_ends() {
     run(&[0, 1], 2, |number, rank| {
         let rank = rank.unwrap();
         let request = if number == 0 {
-            transfer(Direction::Send, 1, 7, 0)
+            transfer(Direction::Send, 1, 70, 0)
         } else {
-            transfer(Direction::Receive, 0, 8, 0)
+            transfer(Direction::Receive, 0, 80, 0)
         };
         let error = rank.communicator.start_transfers(&[request]).unwrap().wait().unwrap_err();
         match (number, error) {
             (1, Error::Mismatch { table, .. }) => {
-                assert_eq!(table, "rank 0 sends 7 float32; rank 1 receives 8 float32");
+                assert_eq!(table, "rank 0 sends 70 float32; rank 1 receives 80 float32");
             }
             (0, Error::Peer { .. }) => {}
             (_, other) => panic!("{other}"),
+        }
+    });
+}
+
+/// A short message is sent before its receiver has looked; the sender hears of it afterwards.
+#[test]
+fn short_messages_that_do_not_fit_are_refused_by_the_receiver() {
+    run(&[0, 1], 2, |number, rank| {
+        let rank = rank.unwrap();
+        let go = |direction, peer, count| {
+            let request = transfer(direction, peer, count, 0);
+            rank.communicator.start_transfers(&[request]).unwrap().wait()
+        };
+        if number == 0 {
+            go(Direction::Send, 1, 7).unwrap();
+            let error = go(Direction::Receive, 1, 1).unwrap_err();
+            assert!(matches!(error, Error::Peer { .. }), "{error}");
+        } else {
+            let error = go(Direction::Receive, 0, 8).unwrap_err();
+            let Error::Mismatch { table, .. } = error else { panic!("{error}") };
+            assert_eq!(table, "rank 0 sends 7 float32; rank 1 receives 8 float32");
         }
     });
 }

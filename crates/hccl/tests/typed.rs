@@ -277,14 +277,27 @@ fn wrong_lengths_are_told_before_anything_starts() {
     .unwrap();
 }
 
+/// What is small goes beside the call, and nobody else is in the buffer.
+#[test]
+fn a_small_buffer_of_a_failed_call_stays_as_it_is() {
+    run_threads(2, |c| {
+        let mut buffer = Buffer::from_slice(&[7, 8, c.rank()]).unwrap();
+        let op = if c.rank() == 0 { ReduceOp::Sum } else { ReduceOp::Max };
+        let error = c.all_reduce_in_place(&mut buffer, op).unwrap_err();
+        assert!(matches!(error, Error::Mismatch { .. } | Error::Peer { .. }), "{error}");
+        assert_eq!(*buffer, [7, 8, c.rank()]);
+    })
+    .unwrap();
+}
+
 #[test]
 fn a_buffer_of_a_failed_call_gets_fresh_memory() {
     run_threads(2, |c| {
-        let mut buffer = Buffer::from_slice(&[7i32; 8]).unwrap();
+        let mut buffer = Buffer::from_slice(&[7i32; 80_000]).unwrap();
         if c.rank() == 0 {
             let error = c.all_reduce_in_place(&mut buffer, ReduceOp::Sum).unwrap_err();
             assert!(matches!(error, Error::Mismatch { .. } | Error::Peer { .. }), "{error}");
-            assert_eq!(*buffer, [0; 8]);
+            assert_eq!(*buffer, [0; 80_000]);
             buffer[0] = 1;
             assert_eq!(buffer[0], 1);
             let again = c.barrier().unwrap_err();

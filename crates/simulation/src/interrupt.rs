@@ -4,11 +4,13 @@
 //! Without it a poll would be one step for everybody else, and an engine that says too early that
 //! it is done with a buffer would be done before anybody could tell.
 
+#![allow(unsafe_code, reason = "a fabric publishes data by its address")]
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use hccl_fabric::{Call, Fabric, Fault, Line, Message};
+use hccl_fabric::{Call, Data, Fabric, Fault, Inline, Line, Message};
 use hccl_os::wait::Watch;
 
 /// What is called with the rank that may be interrupted.
@@ -64,6 +66,17 @@ impl<F: Fabric> Fabric for Interruptible<F> {
     fn publish(&self, sequence: u64, call: &Call) {
         self.0.publish(sequence, call);
         self.interrupt();
+    }
+
+    unsafe fn publish_inline(&self, sequence: u64, call: &Call, digest: u64, data: Data) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.0.publish_inline(sequence, call, digest, data) };
+        self.interrupt();
+    }
+
+    #[inline]
+    fn inline_of(&self, peer: u32, sequence: u64) -> Option<Inline> {
+        self.0.inline_of(peer, sequence)
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hccl_fabric::simulated::{SimulatedFabric, Visibility};
-use hccl_fabric::{Call, Fabric, Fault, Line, Message};
+use hccl_fabric::{Call, Data, Fabric, Fault, Inline, Line, Message};
 use hccl_os::sync::{AtomicU64, Ordering};
 use hccl_os::wait::Watch;
 use simulation::{Failure, Faults, Scenario, run};
@@ -23,6 +23,8 @@ enum Plant {
     SleepsUnannounced,
     /// Tells it to the wrong rank.
     AnnouncesElsewhere,
+    /// Gives what the next rank has beside its call.
+    ShowsOthersData,
     /// Gives the memory of the next rank.
     TakesOthersMemory,
     /// Gives the last call but one for the last.
@@ -82,6 +84,20 @@ impl Fabric for Planted {
         if self.is(Plant::SignalsAtOnce) {
             self.inner.signal(sequence, 2);
         }
+    }
+
+    unsafe fn publish_inline(&self, sequence: u64, call: &Call, digest: u64, data: Data) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.inner.publish_inline(sequence, call, digest, data) };
+        if self.is(Plant::SignalsAtOnce) {
+            self.inner.signal(sequence, 2);
+        }
+    }
+
+    fn inline_of(&self, peer: u32, sequence: u64) -> Option<Inline> {
+        let inline = self.inner.inline_of(peer, sequence)?;
+        let other = if self.is(Plant::ShowsOthersData) { self.next(peer) } else { peer };
+        self.inner.inline_of(other, sequence).or(Some(inline))
     }
 
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call> {
@@ -203,12 +219,15 @@ fn every_planted_fault_is_noticed() {
     type Expected = fn(&Failure) -> bool;
     let early = Visibility::Early;
     let data: Expected = |failure| matches!(failure, Wrong { .. } | Touched { .. });
-    let all: [(Plant, Faults, Visibility, Expected); 11] = [
+    let all: [(Plant, Faults, Visibility, Expected); 12] = [
         // The engine itself refuses a table that is not there yet.
         (Plant::SaysReached, Faults::Delay, early, |failure| {
             matches!(failure, Wrong { .. } | Touched { .. } | Failed { .. })
         }),
-        (Plant::LooksAtPosition, Faults::Delay, Visibility::Late, data),
+        (Plant::LooksAtPosition, Faults::Delay, Visibility::Late, |failure| {
+            matches!(failure, Wrong { .. } | Touched { .. } | Failed { .. })
+        }),
+        (Plant::ShowsOthersData, Faults::None, early, data),
         (Plant::SignalsAtOnce, Faults::Delay, early, data),
         (Plant::LosesSignals, Faults::Delay, early, |failure| {
             matches!(failure, Hang { .. } | Failed { .. })

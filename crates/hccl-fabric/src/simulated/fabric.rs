@@ -15,6 +15,7 @@ use super::sleepers::Cause;
 use crate::board::{Call, State};
 use crate::channel::{Line, Message};
 use crate::fabric::{Fabric, Fault, reason};
+use crate::inline::{Data, Inline};
 
 /// What a look at another rank's line costs, nanoseconds.
 const LOOK_NS: u64 = 5;
@@ -138,6 +139,30 @@ impl Fabric for SimulatedFabric {
         }
         self.seat().set_call(sequence, call);
         self.shared.raise(self.rank, sequence, 1, now, wakes);
+    }
+
+    unsafe fn publish_inline(&self, sequence: u64, call: &Call, digest: u64, data: Data) {
+        let former = sequence.saturating_sub(1);
+        let now = self.seat().clock();
+        let here = |peer: &u32| {
+            let wanted = word(former, u32::from(former > 0));
+            self.shared.reached(self.rank, *peer, wanted, now)
+        };
+        if let Some(peer) = (0..self.shared.ranks).find(|peer| !here(peer)) {
+            let what = || {
+                format!("publishes data with call {sequence} without rank {peer} in call {former}")
+            };
+            self.shared.breach(self.rank, what);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.seat().slots.fill(sequence, digest, data) };
+        self.publish(sequence, call);
+    }
+
+    #[inline]
+    fn inline_of(&self, peer: u32, sequence: u64) -> Option<Inline> {
+        self.reached(peer, sequence, 1)
+            .then(|| self.shared.seats[peer as usize].slots.get(sequence))?
     }
 
     #[inline]

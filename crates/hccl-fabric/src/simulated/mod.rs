@@ -21,6 +21,7 @@ mod network;
 mod record;
 mod seat;
 mod sleepers;
+mod slots;
 mod views;
 
 pub use delay::Delays;

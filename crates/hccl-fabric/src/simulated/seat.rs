@@ -3,6 +3,7 @@
 //! One thread drives a simulation. The atomics are there since [`crate::Fabric`] may be shared, and
 //! order nothing.
 
+use super::slots::Slots;
 use crate::board::{Call, SIGNATURE_BYTES, Span, State};
 use hccl_os::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -70,6 +71,7 @@ pub(super) struct Seat {
     /// The newest call with an even and with an odd number, as on a board: its number, its
     /// signature, its buffers.
     published: [[AtomicU64; CALL_WORDS]; 2],
+    pub(super) slots: Slots,
     pub(super) fate: Fate,
     /// Whether the rank knows of any that is gone; it stays so.
     pub(super) knows_gone: AtomicBool,
@@ -83,6 +85,7 @@ impl Seat {
             dies_in: AtomicU64::new(NEVER),
             died: AtomicU64::new(NEVER),
             published: Default::default(),
+            slots: Slots::default(),
             fate: Fate {
                 state: AtomicU32::new(State::Here as u32),
                 reason: AtomicU32::new(0),

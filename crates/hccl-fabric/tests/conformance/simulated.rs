@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hccl_fabric::simulated::{Cause, Delays, Network, Settings, SimulatedFabric, Visibility};
-use hccl_fabric::{Fabric, Line};
+use hccl_fabric::{Data, Fabric, Line};
 
 use crate::suite::TESTS;
 use crate::world::{MEMORY, World, last_deeds};
@@ -89,6 +89,13 @@ fn simulated_links_keep_the_contract() {
     }
 }
 
+/// Before the other rank is in the call before.
+fn publishes_data(fabric: &SimulatedFabric) {
+    let data = Data { address: [5].as_ptr(), len: 1 };
+    // SAFETY: the byte is a constant.
+    unsafe { fabric.publish_inline(2, &crate::world::call(2), 3, data) };
+}
+
 /// The suite itself keeps the contract, so the network has nothing to complain about.
 #[test]
 fn breaches_of_the_contract_are_noticed() {
@@ -113,6 +120,7 @@ fn breaches_of_the_contract_are_noticed() {
         (breach(&|fabric| fabric.signal(2, 1)), "signals level 1 of call 2"),
         (breach(&|fabric| fabric.signal(1, 1 << 24)), "signals level 16777216"),
         (breach(&|fabric| fabric.publish(1, &crate::world::call(1))), "publishes call 1 after"),
+        (breach(&publishes_data), "publishes data with call 2 without rank 1 in call 1"),
         (breach(&|fabric| fabric.retract(Line::Mail(0))), "was not announced"),
         (breach(&|fabric| fabric.post(1, 2, &Default::default())), "posts message 2 to rank 1"),
         (breach(&|fabric| fabric.post(1, 0, &Default::default())), "posts message 0 to rank 1"),

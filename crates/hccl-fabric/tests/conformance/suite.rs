@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hccl_fabric::simulated::Dice;
-use hccl_fabric::{Fabric, Fault, Line, Message, Span, reason};
+use hccl_fabric::{BODY_BYTES, Data, Fabric, Fault, INLINE_BYTES, Line, Message, reason};
 
 use crate::world::{MEMORY, Make, World, call};
 
@@ -16,6 +16,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("progress_only_grows", progress_only_grows),
     ("calls_are_two_deep", calls_are_two_deep),
     ("levels_bring_what_was_written_before", levels_bring_what_was_written_before),
+    ("data_goes_beside_calls", data_goes_beside_calls),
     ("memory_has_bounds", memory_has_bounds),
     ("messages_go_one_way_in_order", messages_go_one_way_in_order),
     ("sleepers_are_woken", sleepers_are_woken),
@@ -139,6 +140,60 @@ fn levels_bring_what_was_written_before(make: Make<'_>) {
     }
 }
 
+/// Calls with data beside them, of different lengths, between others without; each rank goes on as
+/// soon as it may.
+fn data_goes_beside_calls(make: Make<'_>) {
+    const RANKS: u32 = 3;
+    let world = make(RANKS);
+    let byte = |rank: u32, sequence: u64, at: usize| {
+        (at as u64 * 5 + 31 * sequence + u64::from(rank)) as u8
+    };
+    let len = |sequence: u64| [0, 1, 48, 49, 1000, INLINE_BYTES][sequence as usize % 6];
+    let digest = |sequence: u64| 1_000_003 * sequence;
+    for sequence in (1..=13).filter(|sequence| sequence % 5 != 4) {
+        let former = (1..sequence).rev().find(|former| former % 5 != 4).unwrap_or(0);
+        for rank in 0..RANKS {
+            let fabric = world.fabric(rank);
+            for peer in 0..RANKS {
+                poll(&*world, || fabric.reached(peer, former, u32::from(former > 0)).then_some(()));
+            }
+            if sequence % 5 == 3 {
+                fabric.publish(sequence, &call(sequence));
+                continue;
+            }
+            write(fabric, rank, 8 * sequence, rank as u8);
+            let data: Vec<u8> = (0..len(sequence)).map(|at| byte(rank, sequence, at)).collect();
+            let data = Data { address: data.as_ptr(), len: data.len() };
+            assert_eq!(fabric.inline_of(rank, sequence), None);
+            // SAFETY: the bytes outlive the call.
+            unsafe {
+                fabric.publish_inline(sequence, &call(sequence), digest(sequence), data);
+            }
+            assert!(fabric.reached(rank, sequence, 1));
+        }
+        for (rank, peer) in pairs(RANKS) {
+            let fabric = world.fabric(rank);
+            if sequence % 5 == 3 {
+                poll(&*world, || fabric.reached(peer, sequence, 1).then_some(()));
+                assert_eq!(fabric.inline_of(peer, sequence), None);
+                continue;
+            }
+            let found = poll(&*world, || fabric.inline_of(peer, sequence));
+            assert_eq!((found.digest, found.data.addr() % 16), (digest(sequence), 0));
+            assert_eq!(fabric.inline_of(peer, sequence + 2), None);
+            for at in 0..len(sequence) {
+                // SAFETY: a slot has as many bytes, and one thread drives all ranks of a test.
+                let found = unsafe { found.data.add(at).read() };
+                assert_eq!(found, byte(peer, sequence, at), "byte {at} of call {sequence}");
+            }
+            assert_eq!(read(fabric, peer, 8 * sequence), peer as u8, "written before");
+            // The progress may come a little later.
+            poll(&*world, || fabric.reached(peer, sequence, 1).then_some(()));
+            assert_eq!(fabric.call_of(peer, sequence), Some(call(sequence)));
+        }
+    }
+}
+
 fn memory_has_bounds(make: Make<'_>) {
     let world = make(2);
     for (rank, peer) in pairs(2) {
@@ -158,21 +213,26 @@ fn memory_has_bounds(make: Make<'_>) {
 fn messages_go_one_way_in_order(make: Make<'_>) {
     let world = make(3);
     let [sender, receiver, other] = [0, 1, 2].map(|rank| world.fabric(rank));
-    let message = |number: u64| Message {
-        signature: std::array::from_fn(|i| number as u8 ^ i as u8),
-        span: Span { offset: 64 * number, len: number },
+    // Of every length up to the longest.
+    let message = |number: u64| {
+        let body: [u8; BODY_BYTES] = std::array::from_fn(|i| (7 * number) as u8 ^ i as u8);
+        let len = BODY_BYTES * (number as usize - 1) / 9;
+        Message::new(std::array::from_fn(|i| number as u8 ^ i as u8), &body[..len])
+    };
+    let same = |found: Message, sent: Message| {
+        assert_eq!(found.signature, sent.signature);
+        assert_eq!(found.body[..sent.len], sent.body[..sent.len]);
     };
     assert!(sender.taken(1, 0) && receiver.taken(0, 0));
-    for number in 1..=5 {
+    for number in 1..=10 {
         assert_eq!(receiver.posted(0, number), None);
         write(sender, 0, 64 * number, number as u8);
         sender.post(1, number, &message(number));
         assert!(!sender.taken(1, number));
-        let found = poll(&*world, || receiver.posted(0, number));
-        assert_eq!(found, message(number));
-        assert_eq!(read(receiver, 0, found.span.offset), number as u8);
+        same(poll(&*world, || receiver.posted(0, number)), message(number));
+        assert_eq!(read(receiver, 0, 64 * number), number as u8);
         // It stays until the next one, and is nobody else's.
-        assert_eq!(receiver.posted(0, number), Some(message(number)));
+        same(receiver.posted(0, number).unwrap(), message(number));
         assert_eq!((receiver.posted(0, number + 1), receiver.posted(0, number - 1)), (None, None));
         assert_eq!((other.posted(0, number), sender.posted(1, number)), (None, None));
         world.let_time_pass();
@@ -186,7 +246,7 @@ fn messages_go_one_way_in_order(make: Make<'_>) {
     }
     // The way back has numbers of its own.
     receiver.post(0, 1, &message(9));
-    assert_eq!(poll(&*world, || sender.posted(1, 1)), message(9));
+    same(poll(&*world, || sender.posted(1, 1)), message(9));
 }
 
 fn sleepers_are_woken(make: Make<'_>) {
