@@ -28,7 +28,7 @@ typedef struct softnpuWake {
     uint32_t seen;        /**< the value that means "nothing new" */
     uint32_t shared;      /**< 1: other processes change the word; 0: only this one */
     uint32_t spin;        /**< 1: the answer is near and cores are to spare, so spin a little */
-    uint32_t reserved;
+    uint32_t sleep_us;    /**< the longest to sleep before the next poll, in us; 0: no matter */
 } softnpuWake;
 
 /** What a poll found. Any other value is the aclError with which the task failed. */

@@ -1,8 +1,10 @@
 //! What this `libascendcl.so` offers beyond the public interface; see `include/softnpu/softnpu.h`.
 
-use std::ffi::{c_int, c_void};
+use std::borrow::Cow;
+use std::ffi::{CStr, c_int, c_void};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use hccl_abi::extension::{self, Memory, POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::{Scope, Watch};
@@ -20,8 +22,11 @@ use crate::border::{In, Out, StreamHandle, Text, acl, ask};
 #[used]
 static KEEP: &hccl_os::sync::AtomicU64 = &softnpuPendingTasks;
 
+/// Bytes of a task's name that are kept.
+const NAME_BYTES: usize = 32;
+
 struct ForeignTask {
-    name: String,
+    name: [u8; NAME_BYTES],
     data: *mut c_void,
     poll: extension::Poll,
     release: extension::Release,
@@ -44,14 +49,17 @@ impl PollTask for ForeignTask {
                     seen: wake.seen,
                     scope,
                 });
-                Poll::Pending { watch, spin: wake.spin != 0 }
+                let sleep = u64::from(wake.sleep_us);
+                let sleep = (sleep > 0).then(|| Duration::from_micros(sleep));
+                Poll::Pending { watch, spin: wake.spin != 0, sleep }
             }
             code => Poll::Failed(code),
         }
     }
 
-    fn name(&self) -> &str {
-        &self.name
+    fn name(&self) -> Cow<'_, str> {
+        let end = self.name.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
+        String::from_utf8_lossy(&self.name[..end])
     }
 }
 
@@ -74,7 +82,13 @@ acl! {
             return Err(NpuError::null("task.poll and task.release"));
         };
         // From here on the task is ours, and is released whatever happens.
-        let name = Text::from(task.name).get().unwrap_or_default();
+        let mut name = [0; NAME_BYTES];
+        if !task.name.is_null() {
+            // SAFETY: a C string by the contract of this function.
+            let given = unsafe { CStr::from_ptr(task.name) }.to_bytes();
+            let len = given.len().min(NAME_BYTES);
+            name[..len].copy_from_slice(&given[..len]);
+        }
         let work = ForeignTask { name, data: task.data, poll, release };
         let stream = stream.get()?;
         stream.submit(Work::Poll(Box::new(work)))

@@ -22,15 +22,15 @@ pub struct Wake {
     pub shared: u32,
     /// Whether to spin a little.
     pub spin: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// The longest to sleep, in microseconds; 0 if it does not matter.
+    pub sleep_us: u32,
 }
 const _: () = assert!(size_of::<Wake>() == 24);
 
 impl Wake {
     /// No word to wait for.
     pub const NONE: Self =
-        Self { word: std::ptr::null(), seen: 0, shared: 0, spin: 0, reserved: 0 };
+        Self { word: std::ptr::null(), seen: 0, shared: 0, spin: 0, sleep_us: 0 };
 }
 
 /// Polls a task; gives a `POLL_*` value or the code of its failure.

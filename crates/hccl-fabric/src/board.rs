@@ -6,6 +6,7 @@
 //! 64    ranks that are gone u32 (raised by whoever finds one)
 //! 256   rank 0: +0   progress u64 (sequence << 24 | level), reason << 32 | state u64 [owner writes]
 //!               +128 waiters u32                                           [waiters write]
+//!               +132 can copy u32                                          [owner writes, once]
 //!               +192 mail u64, its waiters u32                              [everybody writes]
 //!               +256 call of even sequence numbers, 16 words               [owner writes]
 //!               +384 call of odd sequence numbers, 16 words                [owner writes]
@@ -170,6 +171,11 @@ impl Board {
 
     pub(crate) fn waiters(&self, rank: u32) -> &AtomicU32 {
         self.u32(self.rank(rank) + 128)
+    }
+
+    /// 1 if a rank can copy from the private memory of all others; said when it joins.
+    pub(crate) fn can_copy(&self, rank: u32) -> &AtomicU32 {
+        self.u32(self.rank(rank) + 132)
     }
 
     pub(crate) fn mail(&self, rank: u32) -> &AtomicU64 {

@@ -197,6 +197,19 @@ pub trait Fabric: Send + Sync {
     /// such a piece; a piece of no bytes may lie at the end. It stays valid as long as the fabric,
     /// and a byte of the memory always has the same.
     fn memory(&self, peer: u32, offset: u64, len: u64) -> Option<*mut u8>;
+    /// Whether every rank can copy from the private memory of every other; the same on all, for as
+    /// long as the fabric lives.
+    fn all_copy(&self) -> bool;
+    /// Copies from an address in a rank's process, as that rank gave it. What it may read is what it
+    /// could read in shared memory.
+    ///
+    /// # Errors
+    /// Why that cannot be, in words: there is no such memory, or no such process any more.
+    ///
+    /// # Safety
+    /// 1. `to` is writable for `len` bytes.
+    unsafe fn copy_from(&self, peer: u32, from: u64, to: *mut u8, len: usize)
+    -> Result<(), String>;
     /// Whether any rank is known to be gone; cheap.
     fn any_gone(&self) -> bool;
     /// What became of a rank that is gone, as far as anybody found out.

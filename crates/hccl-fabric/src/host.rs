@@ -54,6 +54,8 @@ pub struct HostFabric {
     board: Board,
     peers: Vec<Peer>,
     cores_to_spare: bool,
+    /// Whether each rank can copy from the private memory of each.
+    all_copy: bool,
     over: AtomicBool,
     /// Digests of the calls in the two records, where they were published with inline data.
     shown: [AtomicU64; 2],
@@ -68,12 +70,15 @@ impl HostFabric {
     pub fn join(root: &RootInfo, join_with: Join) -> Result<Self, JoinError> {
         let rank = join_with.rank;
         let (board, peers) = join(root, join_with)?;
+        let all_copy =
+            (0..board.ranks()).all(|rank| board.can_copy(rank).load(Ordering::Acquire) == 1);
         let cores_to_spare = peers.len() <= hccl_os::cpu::allowance();
         Ok(Self {
             rank,
             board,
             peers,
             cores_to_spare,
+            all_copy,
             over: AtomicBool::new(false),
             shown: [const { AtomicU64::new(NOT_SHOWN) }; 2],
             made: Instant::now(),
@@ -175,6 +180,28 @@ impl Fabric for HostFabric {
 
     fn memory(&self, peer: u32, offset: u64, len: u64) -> Option<*mut u8> {
         self.peers.get(peer as usize)?.region.at(offset, len)
+    }
+
+    fn all_copy(&self) -> bool {
+        self.all_copy
+    }
+
+    unsafe fn copy_from(
+        &self,
+        peer: u32,
+        from: u64,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<(), String> {
+        let peer = self.peers.get(peer as usize).ok_or("there is no such rank")?;
+        // SAFETY: the caller's promise is the same.
+        unsafe { hccl_os::remote::copy_from_process(peer.member.pid, from, to, len) }
+            .map_err(|error| error.to_string())?;
+        // Its number may be another process's by now.
+        match &peer.process {
+            Some(process) if !process.is_alive() => Err("its process has ended".into()),
+            _ => Ok(()),
+        }
     }
 
     fn any_gone(&self) -> bool {

@@ -15,6 +15,7 @@ use hccl_os::host::{HostId, host_id, random16};
 use hccl_os::process::ProcessHandle;
 use hccl_os::shm::Mapping;
 use hccl_os::socket::{Connection, Listener, Message, wait_for_any};
+use hccl_os::sync::Ordering;
 use parking_lot::Mutex;
 
 use crate::board::Board;
@@ -464,6 +465,8 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
         process_tag: tag,
         memory: memory_len,
         registered: hccl_os::barrier::register(),
+        // It stays there until all are ready.
+        tag_at: tag.as_ptr().addr() as u64,
     };
     let own_process = ProcessHandle::own().map_err(system("opening the handle of this process"))?;
     let hello = Wire::Hello { nonce: root.nonce, ranks, rank, member }.to_bytes();
@@ -512,6 +515,9 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
             peers.push(peer);
         }
     }
+    if members.iter().all(can_copy_from) {
+        board.can_copy(rank).store(1, Ordering::Release);
+    }
     connection
         .send(&Wire::Ready.to_bytes(), &[], deadline)
         .map_err(system("telling the root that this rank is ready"))?;
@@ -519,6 +525,17 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
         (Wire::Go, _) => Ok((board, peers)),
         _ => Err(out_of_order()),
     }
+}
+
+/// Whether this process can copy from a rank's memory, also where that is private.
+fn can_copy_from(member: &Member) -> bool {
+    let mut tag = [0u8; 16];
+    // SAFETY: the array has as many bytes.
+    let copied = unsafe {
+        let to = tag.as_mut_ptr();
+        hccl_os::remote::copy_from_process(member.pid, member.tag_at, to, tag.len())
+    };
+    copied.is_ok() && tag == member.process_tag
 }
 
 fn check_reachable(root: &RootInfo, here: HostId) -> Result<(), JoinError> {

@@ -21,6 +21,8 @@ pub(crate) struct Member {
     pub(crate) memory: u64,
     /// Whether fences of others reach its process.
     pub(crate) registered: bool,
+    /// Where its tag is in its memory, so that others see whether they can copy from there.
+    pub(crate) tag_at: u64,
 }
 
 /// A message.
@@ -72,6 +74,7 @@ impl Wire {
             put(&member.process_tag);
             put(&member.memory.to_le_bytes());
             put(&u32::from(member.registered).to_le_bytes());
+            put(&member.tag_at.to_le_bytes());
         };
         match self {
             Self::Hello { nonce, ranks, rank, member: own } => {
@@ -166,6 +169,7 @@ impl Reader<'_> {
             process_tag: self.take()?,
             memory: self.u64()?,
             registered: self.u32()? != 0,
+            tag_at: self.u64()?,
         })
     }
 }
@@ -176,8 +180,14 @@ mod tests {
 
     #[test]
     fn messages_survive_and_rubbish_does_not() {
-        let member =
-            Member { pid: 1, device: -2, process_tag: [3; 16], memory: 4, registered: true };
+        let member = Member {
+            pid: 1,
+            device: -2,
+            process_tag: [3; 16],
+            memory: 4,
+            registered: true,
+            tag_at: 5,
+        };
         let messages = [
             Wire::Hello { nonce: [1; 16], ranks: 8, rank: 3, member },
             Wire::Welcome { board: 4096, members: vec![member; 3] },

@@ -7,7 +7,7 @@
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
-use crate::sync::{Ordering, compiler_fence, fence};
+use crate::sync::{AtomicU64, Ordering, compiler_fence, fence};
 
 /// Lets fences of other processes reach this one. False where the kernel cannot; then it takes
 /// [`Pair::Fences`] on all sides.
@@ -25,7 +25,38 @@ pub enum Pair {
     Kernel,
 }
 
+/// What [`Pair::of_process`] found, and in which generation of forks.
+static OWN: AtomicU64 = AtomicU64::new(0);
+
 impl Pair {
+    /// For words that only this process changes.
+    #[inline]
+    pub fn of_process() -> Self {
+        let generation = u64::from(crate::fork::generation()) + 1;
+        let found = OWN.load(Ordering::Relaxed);
+        // A child registers anew before it relies on it.
+        let kernel = match found >> 1 == generation {
+            true => found & 1 == 1,
+            false => Self::look(generation),
+        };
+        if kernel { Self::Kernel } else { Self::Fences }
+    }
+
+    #[cold]
+    fn look(generation: u64) -> bool {
+        let kernel = register();
+        // The first word stands, so that all threads do alike.
+        let word = generation << 1 | u64::from(kernel);
+        let found = OWN.load(Ordering::Relaxed);
+        if found >> 1 == generation {
+            return found & 1 == 1;
+        }
+        match OWN.compare_exchange(found, word, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => kernel,
+            Err(other) => other & 1 == 1,
+        }
+    }
+
     /// The fence of the side that passes often.
     pub fn often(self) {
         match self {

@@ -10,6 +10,7 @@ mod error;
 pub mod fork;
 pub mod host;
 pub mod process;
+pub mod remote;
 pub mod shm;
 pub mod socket;
 pub mod sync;

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hccl_fabric::Fabric;
-use hccl_os::barrier::{self, Pair};
+use hccl_os::barrier::Pair;
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, low_half};
 use hccl_os::wait::{Scope, Watch, wake_all};
 use hccl_plan::select::{Case, Choice, Forced, Product, Reach, select};
@@ -46,6 +46,12 @@ pub struct Options {
     pub forced: Option<Forced>,
     /// Whose documented lists say what the words of `HCCL_ALGO` act on.
     pub product: Product,
+    /// Whether data of small calls goes beside them; equal on all ranks. Otherwise ranks look for
+    /// each other's buffers, as they do for larger ones.
+    pub inline: bool,
+    /// Whether the kernel may copy from private memory of this rank into that of others, where it
+    /// can between all of them. Otherwise such memory passes through room of the communicator.
+    pub copy_from_processes: bool,
     /// Told, once for each, what of the user's wish for algorithms cannot be followed.
     pub notice: Option<Notice>,
 }
@@ -63,6 +69,8 @@ impl Default for Options {
             topology: None,
             forced: None,
             product: Product::A2,
+            inline: true,
+            copy_from_processes: true,
             notice: None,
         }
     }
@@ -109,6 +117,8 @@ pub(crate) struct Inner {
     pub(crate) seen_all: AtomicU64,
     /// Whether each rank has a core of its own.
     pub(crate) spins: bool,
+    /// Whether ranks copy from the own private memory.
+    pub(crate) remote: bool,
     /// How threads that end a turn and those that wait for theirs keep their steps in order.
     pair: Pair,
     /// Messages to and from each rank that were started, and transfers that have not ended.
@@ -132,6 +142,7 @@ impl Communicator {
         let ranks = fabric.ranks();
         let topology = topology(&options, ranks);
         let spins = fabric.cores_to_spare();
+        let remote = fabric.all_copy() && options.copy_from_processes;
         Self(Arc::new(Inner {
             fabric,
             topology,
@@ -151,7 +162,8 @@ impl Communicator {
             generation: hccl_os::fork::generation(),
             seen_all: AtomicU64::new(0),
             spins,
-            pair: if barrier::register() { Pair::Kernel } else { Pair::Fences },
+            remote,
+            pair: Pair::of_process(),
             sent: (0..ranks).map(|_| Way::default()).collect(),
             received: (0..ranks).map(|_| Way::default()).collect(),
             transfers: AtomicU32::new(0),
@@ -392,8 +404,9 @@ impl Inner {
             None => (false, false),
         };
         let (input, output) = request.elements(ranks, rank);
+        let remote = self.is_remote(request, direct, input);
         let in_room = (
-            input > 0 && (request.input.is_private() || gaps.0),
+            input > 0 && (request.input.is_private() && !remote || gaps.0),
             output > 0
                 && (request.output.is_private() && !(direct && route::pulls(operator)) || gaps.1),
         );
@@ -433,16 +446,39 @@ impl Inner {
         let average = Average::new(reduce_op, ranks, at_once);
         let reducer = reduce_op.and_then(|op| average.reducer(request.data_type, op));
         let block_bytes = request.count * request.data_type.size() as u64;
-        let small = direct && ranks > 1 && exchange::fits(operator, ranks, block_bytes);
+        let small = direct
+            && ranks > 1
+            && self.options.inline
+            && exchange::fits(operator, ranks, block_bytes);
         let signature = request.signature(route::digest(chosen.digest, direct, small, cut));
         let exchange =
             small.then(|| Exchange::new(request, (ranks, rank), signature, (reducer, average)));
-        let route =
-            Arc::new(Route { plan, signature, direct, in_room, cut, average, reducer, exchange });
+        let route = Arc::new(Route {
+            plan,
+            signature,
+            direct,
+            in_room,
+            remote,
+            cut,
+            average,
+            reducer,
+            exchange,
+        });
         if let Some(kind) = kind {
             self.recent.lock().keep(kind, route.clone());
         }
         Ok(route)
+    }
+
+    /// Whether others copy from the private input of a request where it is. Each rank says so in
+    /// its call.
+    fn is_remote(&self, request: &Request, direct: bool, input: u64) -> bool {
+        let bytes = input.saturating_mul(request.data_type.size() as u64);
+        direct
+            && request.input.is_private()
+            && route::copies(request.operator)
+            && bytes >= route::REMOTE_FROM
+            && self.remote
     }
 
     /// The algorithm for a request; the same on all ranks.

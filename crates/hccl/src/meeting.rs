@@ -7,7 +7,8 @@ use crate::call::{describe, describe_plan};
 use crate::error::Error;
 use crate::lengths::Lengths;
 use crate::operation::Operation;
-use crate::room::{HALVES, INPUT_IN_ROOM, OUTPUT_IN_ROOM, ROW_BYTES};
+use crate::room::{HALVES, INPUT_IN_ROOM, INPUT_REMOTE, OUTPUT_IN_ROOM, ROW_BYTES};
+use crate::route;
 use crate::views::{Peer, View};
 
 impl Operation {
@@ -110,7 +111,10 @@ impl Operation {
         let mut found = Peer {
             met: true,
             collects: self.can_collect() && flags & OUTPUT_IN_ROOM != 0,
-            input: view("its input", call.input, input, flags & INPUT_IN_ROOM != 0)?,
+            input: match flags & INPUT_REMOTE {
+                0 => view("its input", call.input, input, flags & INPUT_IN_ROOM != 0)?,
+                _ => self.find_remote(peer, call.input)?,
+            },
             output: view("its output", call.output, output, flags & OUTPUT_IN_ROOM != 0)?,
             // A rank without private memory gives no chunk: scratch memory has that of the plan.
             scratch: View::round(
@@ -123,6 +127,19 @@ impl Operation {
             found.input = self.row(peer, &found)?;
         }
         Ok(found)
+    }
+
+    /// The private input of a peer, for the kernel to copy from.
+    fn find_remote(&self, peer: u32, Span { offset, len }: Span) -> Result<View, Error> {
+        let may = self.direct
+            && route::copies(self.request.operator)
+            && self.inner.fabric.all_copy()
+            && offset.checked_add(len).is_some();
+        if may {
+            return Ok(View::remote(offset, len, self.cut.count));
+        }
+        let what = format!("private input of {len} bytes at {offset:#x}");
+        Err(Error::Broken { context: self.context(), peer, what })
     }
 
     /// What a peer has for this rank, by the table in its scratch memory.

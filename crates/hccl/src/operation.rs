@@ -32,6 +32,8 @@ const SLEEP_ONCE_GONE: Duration = Duration::from_millis(2);
 /// Level of a round at which a rank has collected what others had for it: beyond those of the direct
 /// mesh.
 const COLLECTED: u32 = 3;
+/// Looks at the others in a poll: some 0.2 us.
+const LOOKS_A_POLL: u32 = 16;
 /// Polls between two looks at the clock while spinning.
 pub(crate) const POLLS_A_LOOK: u32 = 256;
 
@@ -87,6 +89,8 @@ pub struct Operation {
     pub(crate) direct: bool,
     /// Whether input and output pass through the room.
     pub(crate) in_room: (bool, bool),
+    /// Whether others copy from the private input.
+    pub(crate) remote: bool,
     pub(crate) cut: Cut,
     pub(crate) reducer: Option<Reducer>,
     pub(crate) average: Average,
@@ -161,6 +165,7 @@ pub(crate) struct Route {
     pub(crate) signature: [u8; hccl_fabric::SIGNATURE_BYTES],
     pub(crate) direct: bool,
     pub(crate) in_room: (bool, bool),
+    pub(crate) remote: bool,
     pub(crate) cut: Cut,
     pub(crate) average: Average,
     /// Combines values, where the operator does.
@@ -202,8 +207,8 @@ impl Operation {
             odd: false,
             exact: request.lengths.is_some(),
         };
-        let &Route { ref plan, signature, direct, in_room, cut, average, reducer, exchange } =
-            route;
+        let &Route { ref plan, signature, direct, in_room, remote, .. } = route;
+        let &Route { cut, average, reducer, exchange, .. } = route;
         Self {
             inner,
             request,
@@ -212,6 +217,7 @@ impl Operation {
             signature,
             direct,
             in_room,
+            remote,
             cut,
             reducer,
             average,
@@ -523,7 +529,7 @@ impl Operation {
             Peers::All => (self.next_peer, ranks),
             Peers::One(rank) => (rank, rank + 1),
         };
-        let Some(mut peer) = self.behind(first, end, awaited) else {
+        let Some(mut peer) = self.look_for_all(first, end, awaited) else {
             return Ok(None);
         };
         self.next_peer = peer;
@@ -560,6 +566,17 @@ impl Operation {
                 None => return Ok(None),
             }
         }
+    }
+
+    /// As [`Self::behind`], after some looks where each rank has a core of its own: whoever polls
+    /// has more to do between two polls than to look.
+    fn look_for_all(&self, mut from: u32, end: u32, awaited: Awaited) -> Option<u32> {
+        let looks = if self.inner.spins { LOOKS_A_POLL } else { 1 };
+        for _ in 0..looks {
+            from = self.behind(from, end, awaited)?;
+            std::hint::spin_loop();
+        }
+        Some(from)
     }
 
     /// First of the peers from `from` on that has not come as far.

@@ -25,6 +25,8 @@ pub(crate) const INPUT_IN_ROOM: u64 = 1;
 pub(crate) const OUTPUT_IN_ROOM: u64 = 2;
 /// The room has two halves, for even and for odd rounds.
 pub(crate) const HALVES: u64 = 4;
+/// The input is private: its offset is an address, to copy from.
+pub(crate) const INPUT_REMOTE: u64 = 8;
 
 impl Operation {
     /// Finds the own buffers, and room for what needs some. It is this operation's turn: nobody
@@ -97,7 +99,11 @@ impl Operation {
             };
             Ok::<_, Error>((span, view))
         };
-        let (input_span, input) = view(self.request.input, self.in_room.0, elements.0, spans[1])?;
+        let (mut input_span, input) =
+            view(self.request.input, self.in_room.0, elements.0, spans[1])?;
+        if self.remote {
+            input_span = Span { offset: self.request.input.place(), len: elements.0 * size };
+        }
         let (output_span, output) =
             view(self.request.output, self.in_room.1, elements.1, spans[2])?;
         let scratch = View::round(find(spans[0])?, spans[0].len, self.cut.chunk);
@@ -139,7 +145,8 @@ impl Operation {
         let chunk = if self.in_room.0 || self.in_room.1 { self.cut.chunk } else { u64::MAX };
         let flags = if self.in_room.0 { INPUT_IN_ROOM } else { 0 }
             | if self.in_room.1 { OUTPUT_IN_ROOM } else { 0 }
-            | if self.has_halves() { HALVES } else { 0 };
+            | if self.has_halves() { HALVES } else { 0 }
+            | if self.remote { INPUT_REMOTE } else { 0 };
         self.call = Call {
             signature: self.signature,
             input: input_span,

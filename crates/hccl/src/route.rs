@@ -65,6 +65,22 @@ pub(crate) fn pulls(operator: Operator) -> bool {
     !matches!(operator, Operator::AllReduce | Operator::Reduce)
 }
 
+/// Whether ranks of the direct mesh do nothing but copy from each other's inputs.
+pub(crate) fn copies(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::AllGather
+            | Operator::Gather
+            | Operator::Broadcast
+            | Operator::Scatter
+            | Operator::AlltoAll
+    )
+}
+
+/// Bytes of private memory from which on others copy from it by the kernel, where they can: a call
+/// of the kernel takes longer than to pass less through the room.
+pub(crate) const REMOTE_FROM: u64 = 16 << 10;
+
 /// Chunks in a rank's room, for each of two rounds, where the direct mesh moves private memory, and
 /// how many of them it touches, about: of a block that all reduce, each rank has its share.
 fn chunks(operator: Operator, ranks: u32) -> (u64, u64) {

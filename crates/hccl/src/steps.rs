@@ -137,8 +137,17 @@ impl Operation {
         };
         let (to, from) = (self.address(target, chunk)?, self.address(source, chunk)?);
         let bytes = chunk.len as usize * self.views.size as usize;
-        // SAFETY: as in `reduce`.
-        unsafe { copy_with(self.stores, to, from.cast_const(), bytes) };
+        if source.buffer == Buffer::Input
+            && self.views.peers.get(source.rank as usize).is_some_and(|it| it.input.is_remote())
+        {
+            let from = from.addr() as u64;
+            // SAFETY: as in `reduce` for the target; the kernel checks what is read.
+            let copied = unsafe { self.inner.fabric.copy_from(source.rank, from, to, bytes) };
+            copied.map_err(|why| self.no_copy(source.rank, &why))?;
+        } else {
+            // SAFETY: as in `reduce`.
+            unsafe { copy_with(self.stores, to, from.cast_const(), bytes) };
+        }
         self.done += chunk.len;
         Ok(self.chunk(span).is_some())
     }
@@ -160,6 +169,22 @@ impl Operation {
             (self.step, self.done) = (self.step + 1, 0);
         }
         Ok(false)
+    }
+
+    /// Nothing can be copied from a rank: it is gone, or has no such memory.
+    fn no_copy(&self, peer: u32, why: &str) -> Error {
+        let fabric = &*self.inner.fabric;
+        fabric.probe();
+        match fabric.fault(peer) {
+            Some(fault) => {
+                let fault = crate::faults::first_cause(fabric, fault);
+                Error::Peer { context: self.context(), fault }
+            }
+            None => {
+                let what = format!("private memory that cannot be copied from ({why})");
+                Error::Broken { context: self.context(), peer, what }
+            }
+        }
     }
 
     fn broken_room(&self) -> Error {

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use hccl_fabric::{BODY_BYTES, Line, MESSAGE_SIGNATURE_BYTES, Message, Span};
+use hccl_fabric::{BODY_BYTES, Line, MESSAGE_SIGNATURE_BYTES, Message};
 use hccl_kernels::{DataType, copy};
 use hccl_os::sync::Ordering;
 use hccl_os::wait::SLEEP_MAX;
@@ -18,6 +18,7 @@ use crate::error::{Context, Error, Lag};
 use crate::exchange::LOOKS;
 use crate::memory::{Memory, Piece};
 use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, Polled, longest_sleep, wait};
+use crate::route::REMOTE_FROM;
 use crate::waiting::Waiting;
 
 /// Which way a message goes.
@@ -52,9 +53,13 @@ const PARTS_AHEAD: u64 = 2;
 /// Parts in room begin at multiples of this.
 const ALIGN: u64 = 128;
 
+/// What a message says of the memory where its data is.
+const SHARED: u64 = 0;
+const REMOTE: u64 = 1;
+
 /// Where the signature of a message says that it is one.
 const KIND: u8 = 200;
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 impl Transfer {
     fn bytes(&self) -> u64 {
@@ -94,8 +99,14 @@ impl Transfer {
     }
 
     /// Whether its data must be copied into the room.
-    fn needs_room(&self) -> bool {
-        self.direction == Direction::Send && self.memory.is_private() && !self.is_short()
+    fn needs_room(&self, inner: &Inner) -> bool {
+        let private = self.direction == Direction::Send && self.memory.is_private();
+        private && !self.is_short() && !self.is_remote(inner)
+    }
+
+    /// Whether the receiver copies from the sender's private memory where it is.
+    fn is_remote(&self, inner: &Inner) -> bool {
+        inner.remote && self.bytes() >= REMOTE_FROM
     }
 
     fn signature(&self) -> [u8; MESSAGE_SIGNATURE_BYTES] {
@@ -139,6 +150,8 @@ enum State {
         from: *const u8,
         to: *mut u8,
         left: u64,
+        /// Whether it is in private memory of the peer.
+        remote: bool,
     },
     Over,
 }
@@ -229,7 +242,7 @@ impl Transfers {
             request.check(ranks)?;
         }
         let own = own_copies(&inner, requests, rank)?;
-        let (mut room, room_bytes) = (None, room_bytes(requests, rank));
+        let (mut room, room_bytes) = (None, room_bytes(&inner, requests, rank));
         if room_bytes > 0 {
             let context = || inner.context("transfers".to_owned());
             room = Some(inner.room_for_messages(room_bytes, context)?);
@@ -237,7 +250,7 @@ impl Transfers {
         let mut next_room = room.map_or(0, |room| room.offset);
         let mut items = Vec::with_capacity(requests.len());
         for request in requests.iter().filter(|request| request.peer != rank) {
-            let room = request.needs_room().then(|| {
+            let room = request.needs_room(&inner).then(|| {
                 let len = room_of(request);
                 let piece = Piece { offset: next_room, len };
                 next_room += len.next_multiple_of(ALIGN);
@@ -401,9 +414,9 @@ impl Transfers {
                     return Ok(true);
                 }
                 let mut body = [0; 16];
-                let span = self.find_part(item);
-                body[..8].copy_from_slice(&span.offset.to_le_bytes());
-                body[8..].copy_from_slice(&span.len.to_le_bytes());
+                let (at, kind) = self.find_part(item);
+                body[..8].copy_from_slice(&at.to_le_bytes());
+                body[8..].copy_from_slice(&kind.to_le_bytes());
                 fabric.post(peer, number, &Message::new(item.transfer.signature(), &body));
                 State::Posted
             }
@@ -424,14 +437,23 @@ impl Transfers {
                 }
                 next
             }
-            (State::Copying { from, to, left }, _) => {
+            (State::Copying { from, to, left, remote: true }, _) => {
+                let now = left.min(CHUNK_BYTES);
+                let at = from.addr() as u64;
+                // SAFETY: the receiver's buffer was found; the kernel checks what is read.
+                let copied = unsafe { fabric.copy_from(peer, at, to, now as usize) };
+                copied.map_err(|why| self.no_copy(item, &why))?;
+                let (from, to) = (from.wrapping_add(now as usize), to.wrapping_add(now as usize));
+                State::Copying { from, to, left: left - now, remote: true }
+            }
+            (State::Copying { from, to, left, remote: false }, _) => {
                 let now = left.min(CHUNK_BYTES);
                 // SAFETY: both ranges were found: mapped memory of as many bytes, or private
                 // memory that the caller vouched for; the sender's until the message is taken and
                 // the receiver's until it is told.
                 unsafe { copy(to, from, now as usize) };
                 let (from, to) = (from.wrapping_add(now as usize), to.wrapping_add(now as usize));
-                State::Copying { from, to, left: left - now }
+                State::Copying { from, to, left: left - now, remote: false }
             }
         };
         let rank = fabric.rank();
@@ -447,14 +469,29 @@ impl Transfers {
         Ok(true)
     }
 
-    /// Where a receiver finds the part of a send.
-    fn find_part(&self, item: &Item) -> Span {
-        let (start, len) = item.range(item.part);
+    /// Where a receiver finds the part of a send, and in what kind of memory.
+    fn find_part(&self, item: &Item) -> (u64, u64) {
+        let (start, _) = item.range(item.part);
         match (item.transfer.memory, item.place(item.part)) {
-            (Memory::Shared(piece), _) => Span { offset: piece.offset + start, len },
-            (Memory::Private(_), Some(room)) => Span { offset: room.offset, len },
-            // A message of nothing.
-            (Memory::Private(_), None) => Span { offset: 0, len },
+            (Memory::Shared(piece), _) => (piece.offset + start, SHARED),
+            (Memory::Private(_), Some(room)) => (room.offset, SHARED),
+            (Memory::Private(private), None) => (private.address().addr() as u64 + start, REMOTE),
+        }
+    }
+
+    /// Nothing can be copied from the sender: it is gone, or has no such memory.
+    fn no_copy(&self, item: &Item, why: &str) -> Error {
+        let (fabric, peer) = (&*self.inner.fabric, item.transfer.peer);
+        fabric.probe();
+        let context = self.context(item);
+        match fabric.fault(peer) {
+            Some(fault) => {
+                Error::Peer { context, fault: crate::faults::first_cause(fabric, fault) }
+            }
+            None => {
+                let what = format!("private memory that cannot be copied from ({why})");
+                Error::Broken { context, peer, what }
+            }
         }
     }
 
@@ -504,10 +541,16 @@ impl Transfers {
             return taken.map(|()| State::Over).ok_or_else(no_buffer);
         }
         let to = self.inner.address(fabric.rank(), memory, start, len).ok_or_else(no_buffer)?;
-        let offset = u64::from_le_bytes(std::array::from_fn(|i| message.body[i]));
-        let from = find(&self.inner, peer, offset, len);
-        let from = from.ok_or_else(|| self.broken(item, peer, offset, len))?;
-        Ok(State::Copying { from: from.cast_const(), to, left: len })
+        let [at, kind] = [0, 8]
+            .map(|first| u64::from_le_bytes(std::array::from_fn(|i| message.body[first + i])));
+        let remote = kind == REMOTE && fabric.all_copy();
+        let from = match kind {
+            REMOTE if remote => Some(std::ptr::without_provenance_mut(at as usize)),
+            SHARED => find(&self.inner, peer, at, len),
+            _ => None,
+        };
+        let from = from.ok_or_else(|| self.broken(item, peer, at, len))?;
+        Ok(State::Copying { from: from.cast_const(), to, left: len, remote })
     }
 
     fn context(&self, item: &Item) -> Context {
@@ -602,8 +645,8 @@ fn room_of(request: &Transfer) -> u64 {
 }
 
 /// Room for the parts of what is private, side by side.
-fn room_bytes(requests: &[Transfer], rank: u32) -> u64 {
-    let rooms = requests.iter().filter(|one| one.peer != rank && one.needs_room());
+fn room_bytes(inner: &Inner, requests: &[Transfer], rank: u32) -> u64 {
+    let rooms = requests.iter().filter(|one| one.peer != rank && one.needs_room(inner));
     let bytes = rooms.map(|one| room_of(one).next_multiple_of(ALIGN));
     bytes.fold(0, u64::saturating_add)
 }
@@ -640,7 +683,7 @@ fn own_copies(inner: &Inner, requests: &[Transfer], rank: u32) -> Result<Vec<Ite
                 allowed: "memory that the rank shares".into(),
             });
         };
-        let state = State::Copying { from: from.cast_const(), to, left: len };
+        let state = State::Copying { from: from.cast_const(), to, left: len, remote: false };
         let transfer = **receive;
         Ok(Item { transfer, number: 0, first: 0, part: 0, copied: 0, room: None, state })
     });

@@ -14,6 +14,8 @@ pub(crate) struct View {
     whole: bool,
     /// Bytes from the memory of even rounds to that of odd ones.
     half: u64,
+    /// Whether it is private memory of another rank: addresses are that rank's, to copy from.
+    remote: bool,
 }
 
 // SAFETY: an address and numbers; whoever follows the address answers for the access.
@@ -24,21 +26,31 @@ unsafe impl Sync for View {}
 impl View {
     /// No buffer at all.
     pub(crate) const NONE: Self =
-        Self { base: std::ptr::null_mut(), len: 0, stride: 0, whole: true, half: 0 };
+        Self { base: std::ptr::null_mut(), len: 0, stride: 0, whole: true, half: 0, remote: false };
 
     /// A buffer with the blocks of the whole call.
     pub(crate) fn whole(base: *mut u8, len: u64, count: u64) -> Self {
-        Self { base, len, stride: count, whole: true, half: 0 }
+        Self { base, len, stride: count, ..Self::NONE }
     }
 
     /// A buffer with the blocks of one round.
     pub(crate) fn round(base: *mut u8, len: u64, chunk: u64) -> Self {
-        Self { base, len, stride: chunk, whole: false, half: 0 }
+        Self { base, len, stride: chunk, whole: false, ..Self::NONE }
     }
 
     /// As [`Self::round`], with halves for even and for odd rounds.
     pub(crate) fn halves(base: *mut u8, len: u64, chunk: u64) -> Self {
-        Self { base, len: len / 2, stride: chunk, whole: false, half: len / 2 }
+        Self { base, len: len / 2, stride: chunk, whole: false, half: len / 2, remote: false }
+    }
+
+    /// Private memory of another rank, from an address there on.
+    pub(crate) fn remote(address: u64, len: u64, count: u64) -> Self {
+        let base = std::ptr::without_provenance_mut(address as usize);
+        Self { remote: true, ..Self::whole(base, len, count) }
+    }
+
+    pub(crate) fn is_remote(&self) -> bool {
+        self.remote
     }
 
     pub(crate) fn base(&self) -> *mut u8 {

@@ -98,6 +98,21 @@ impl Fabric for Damaged {
         self.inner.memory(peer, offset, len)
     }
 
+    fn all_copy(&self) -> bool {
+        self.inner.all_copy()
+    }
+
+    unsafe fn copy_from(
+        &self,
+        peer: u32,
+        from: u64,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<(), String> {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.inner.copy_from(peer, from, to, len) }
+    }
+
     fn any_gone(&self) -> bool {
         self.inner.any_gone()
     }
@@ -147,6 +162,18 @@ fn from_private() -> Request {
     Request { count: COUNT as u64, input: buffer(), output: buffer(), ..all_reduce() }
 }
 
+/// As a flag of a call says that its input is private.
+const INPUT_REMOTE: u64 = 8;
+
+/// From private memory where it is.
+fn gather_from_private() -> Request {
+    let request = from_private();
+    let output = vec![0f32; 2 * request.count as usize].leak();
+    // SAFETY: leaked for this request alone.
+    let output = unsafe { Memory::private(output.as_mut_ptr().cast(), 4 * output.len() as u64) };
+    Request { operator: Operator::AllGather, reduce_op: None, output, ..request }
+}
+
 fn exchange() -> Request {
     let extents = |start: u64| vec![Extent { start, len: 7 }, Extent { start: start + 7, len: 7 }];
     let lengths = Lengths::Pairs { sends: extents(0), receives: extents(2) };
@@ -164,13 +191,18 @@ type Damage = (fn() -> Request, fn(&mut Call));
 
 #[test]
 fn damaged_calls_end_in_errors_that_name_the_peer() {
-    let damages: [Damage; 12] = [
+    let damages: [Damage; 16] = [
         (all_reduce, |call| call.words[0] = 0),
         (all_reduce, |call| call.input.offset = u64::MAX),
         (all_reduce, |call| call.input.offset += 2),
         (all_reduce, |call| call.input.len = u64::MAX),
         (all_reduce, |call| call.input.len = 8),
         (all_reduce, |call| call.output.len = 0),
+        // Nobody reduces what lies in private memory of others.
+        (all_reduce, |call| call.words[1] |= INPUT_REMOTE),
+        (gather_from_private, |call| call.input.offset = 64),
+        (gather_from_private, |call| call.input.offset = u64::MAX - 3),
+        (gather_from_private, |call| call.input.len -= 4),
         (from_private, |call| call.words[0] = 1),
         (from_private, |call| call.input.len /= 2),
         (from_private, |call| call.output.len -= 8),

@@ -293,7 +293,7 @@ fn check(rank: &mut Rank, case: &Case) {
     }
 }
 
-fn cases(ranks: u32, seed: u64) -> Vec<Case> {
+fn cases(ranks: u32, seed: u64, large: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut turn = seed;
     let mut draw = |below: u64| {
@@ -307,7 +307,10 @@ fn cases(ranks: u32, seed: u64) -> Vec<Case> {
             continue;
         }
         for kind in [Kind::Shared, Kind::Private, Kind::Mixed] {
-            for count in [0, 1, 7, 1000 + draw(100)] {
+            let small = [0, 1, 7, 1000 + draw(100)];
+            // Beyond what goes beside calls, and what the kernel copies at once.
+            let large: &[u64] = if large { &[2600 + draw(100), 10_000 + draw(1000)] } else { &[] };
+            for &count in small.iter().chain(large) {
                 let in_place =
                     operator == Operator::Broadcast || operator.works_in_place() && draw(2) == 1;
                 let op = [ReduceOp::Sum, ReduceOp::Max, ReduceOp::Avg][draw(3) as usize];
@@ -365,24 +368,38 @@ fn algorithms(ranks: u32) -> Vec<Option<Algorithm>> {
 /// One communicator for each algorithm, all cases on it.
 fn all_cases(ranks: u32, buffer_bytes: u64) {
     for (i, algorithm) in algorithms(ranks).into_iter().enumerate() {
-        let options = || Options {
-            forced: algorithm.clone().map(Forced::Algorithm),
-            buffer_bytes,
-            timeout: Some(Duration::from_secs(60)),
-            ..common::options()
+        // The default algorithm has ways of its own.
+        let ways = if algorithm.is_none() {
+            &[(true, true), (true, false), (false, true), (false, false)][..]
+        } else {
+            &[(true, true)]
         };
-        let present: Vec<u32> = (0..ranks).collect();
-        let seed = u64::from(ranks) << 8 | i as u64;
-        common::run_with(&present, ranks, options, Duration::from_secs(20), |_, rank| {
-            let mut rank = rank.unwrap();
-            for case in cases(ranks, seed) {
-                check(&mut rank, &case);
-            }
-            let plans = rank.communicator.plan_statistics();
-            assert!(plans.plans > 0 && plans.bytes > 0 && plans.misses > 0);
-            assert!(plans.hits > 0, "{plans:?}");
-        });
+        for &(inline, copy_from_processes) in ways {
+            let options = Options {
+                forced: algorithm.clone().map(Forced::Algorithm),
+                buffer_bytes,
+                inline,
+                copy_from_processes,
+                timeout: Some(Duration::from_secs(60)),
+                ..common::options()
+            };
+            let seed = u64::from(ranks) << 8 | i as u64;
+            all_cases_with(ranks, options, cases(ranks, seed, algorithm.is_none()));
+        }
     }
+}
+
+fn all_cases_with(ranks: u32, options: Options, cases: Vec<Case>) {
+    let present: Vec<u32> = (0..ranks).collect();
+    // Room of its own for each rank.
+    let options = || Options { workspace: common::options().workspace, ..options.clone() };
+    common::run_with(&present, ranks, options, Duration::from_secs(20), |_, rank| {
+        let mut rank = rank.unwrap();
+        cases.iter().for_each(|case| check(&mut rank, case));
+        let plans = rank.communicator.plan_statistics();
+        assert!(plans.plans > 0 && plans.bytes > 0 && plans.misses > 0);
+        assert!(plans.hits > 0, "{plans:?}");
+    });
 }
 
 #[test]
@@ -415,14 +432,19 @@ fn little_room_means_many_rounds() {
 /// memory into the other.
 #[test]
 fn messages_go_in_parts_from_and_to_private_memory() {
+    messages(true);
+    messages(false);
+}
+
+fn messages(copy_from_processes: bool) {
     const PEAK: usize = (1 << 20) / 4 * 2 + 12_345;
     let timeout = Duration::from_secs(20);
-    let options = || Options { timeout: Some(timeout), ..common::options() };
+    let options = || Options { timeout: Some(timeout), copy_from_processes, ..common::options() };
     let heap = || Options { workspace: Some(Arc::new(Bump::default())), ..options() };
     common::run_with(&[0, 1, 2], 3, heap, timeout, |own, rank| {
         let mut rank = rank.unwrap();
         let (next, previous) = ((own + 1) % 3, (own + 2) % 3);
-        for (round, count) in [0, 1, 5000, PEAK, PEAK + 1].into_iter().enumerate() {
+        for (round, count) in [0, 1, 26, 27, 3000, 5000, PEAK, PEAK + 1].into_iter().enumerate() {
             let number = |rank: u32, i: usize| (rank * 1_000_003 + i as u32 * 7) as f32;
             // The even rounds send from private memory, the odd ones receive there.
             let mut private: Vec<f32> = (0..count).map(|i| number(own, i)).collect();

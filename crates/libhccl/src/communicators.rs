@@ -131,6 +131,9 @@ fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         topology: topology::of_devices(environment.topology.as_ref(), &fabric.devices()),
         forced: config.algo.or_else(|| environment.algo.clone()).map(Forced::HcclAlgo),
         product: product(),
+        inline: true,
+        // Operators take device memory only, which all ranks map.
+        copy_from_processes: false,
         notice: Some(Arc::new(move |note: &str| {
             log_line!(Warning, call, "{note}");
         })),

@@ -8,10 +8,13 @@ use hccl_abi::extension::{POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::Scope;
 
 use crate::errors::{Failure, record_of, stream_code};
-use crate::runtime::{c_string, log_line, report, submit};
+use crate::runtime::{log_line, report, submit};
 
 /// A panic in a poll: `ACL_ERROR_RT_INTERNAL_ERROR`.
 const POLL_DEFECT: i32 = 507_000;
+
+/// Bytes of a task's name, with the NUL at its end.
+const NAME_BYTES: usize = 32;
 
 /// What a stream can run.
 pub(crate) trait Pollable: Send {
@@ -48,14 +51,15 @@ unsafe extern "C" fn poll<T: Pollable>(data: *mut c_void, arm: u32, wake: *mut W
     match polled {
         Polled::Done => POLL_DONE,
         Polled::Progress => POLL_PROGRESS,
-        Polled::Pending { watch, spin, .. } => {
-            let wait = watch.map_or(Wake::NONE, |watch| Wake {
+        Polled::Pending { watch, spin, sleep } => {
+            let mut wait = watch.map_or(Wake::NONE, |watch| Wake {
                 word: watch.word.cast(),
                 seen: watch.seen,
                 shared: u32::from(watch.scope == Scope::Shared),
-                spin: spin.into(),
-                reserved: 0,
+                ..Wake::NONE
             });
+            wait.spin = spin.into();
+            wait.sleep_us = u32::try_from(sleep.as_micros()).unwrap_or(u32::MAX).max(1);
             // SAFETY: (2).
             unsafe { wake.write(wait) };
             POLL_PENDING
@@ -85,10 +89,12 @@ pub(crate) fn enqueue<T: Pollable>(
     task: T,
     stream: *mut c_void,
 ) -> Result<(), Failure> {
-    let name = c_string(name);
+    let mut text = [0u8; NAME_BYTES];
+    let len = name.len().min(NAME_BYTES - 1);
+    text[..len].copy_from_slice(&name.as_bytes()[..len]);
     let task = Task {
         size: size_of::<Task>(),
-        name: name.as_ptr(),
+        name: text.as_ptr().cast(),
         data: Box::into_raw(Box::new(task)).cast(),
         poll: Some(poll::<T>),
         release: Some(release::<T>),

@@ -139,6 +139,21 @@ impl<F: Fabric> Fabric for Interruptible<F> {
         self.0.memory(peer, offset, len)
     }
 
+    fn all_copy(&self) -> bool {
+        self.0.all_copy()
+    }
+
+    unsafe fn copy_from(
+        &self,
+        peer: u32,
+        from: u64,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<(), String> {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.0.copy_from(peer, from, to, len) }
+    }
+
     fn any_gone(&self) -> bool {
         self.0.any_gone()
     }

@@ -59,6 +59,7 @@ pub fn run<F: Fabric + 'static>(
         memory_bytes: (room_at + Room::bytes(&scenario)) as usize,
         delays: scenario.delays(),
         visibility: scenario.visibility,
+        all_copy: scenario.seed.is_multiple_of(2),
     };
     let (network, fabrics) = Network::new(&settings, trace);
     let players = fabrics.into_iter().zip(layouts).zip(0..).map(|((fabric, layout), rank)| {

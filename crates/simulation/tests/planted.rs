@@ -172,6 +172,21 @@ impl Fabric for Planted {
         self.inner.memory(peer, offset, len)
     }
 
+    fn all_copy(&self) -> bool {
+        self.inner.all_copy()
+    }
+
+    unsafe fn copy_from(
+        &self,
+        peer: u32,
+        from: u64,
+        to: *mut u8,
+        len: usize,
+    ) -> Result<(), String> {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.inner.copy_from(peer, from, to, len) }
+    }
+
     fn any_gone(&self) -> bool {
         self.inner.any_gone()
     }

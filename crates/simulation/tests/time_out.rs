@@ -17,6 +17,7 @@ fn a_rank_that_does_not_come_is_named_after_the_time_out() {
         memory_bytes: 4096,
         delays: Delays::USUAL,
         visibility: Visibility::Early,
+        all_copy: false,
     };
     let (network, fabrics) = Network::new(&settings, None);
     let communicators = fabrics.into_iter().map(|fabric| {

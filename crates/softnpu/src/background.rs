@@ -92,17 +92,21 @@ fn drive_all(streams: &[Arc<Stream>]) -> bool {
 fn sleep(streams: &[Arc<Stream>]) {
     let submitted = SUBMITTED.announce();
     let activity = crate::stream::ACTIVITY.announce();
+    let mut longest = SLEEP_MAX;
     let mut watches = vec![submitted.watch(), activity.watch()];
     for stream in streams {
         let found = chase(stream, true);
         stream.note_background_drive();
         match found {
             Drive::Progress => return,
-            Drive::Blocked(Blocker { watch: Some(watch), .. }) => watches.push(watch),
-            Drive::Blocked(_) | Drive::Busy | Drive::Idle => {}
+            Drive::Blocked(Blocker { watch, sleep, .. }) => {
+                watches.extend(watch);
+                longest = longest.min(sleep.unwrap_or(SLEEP_MAX));
+            }
+            Drive::Busy | Drive::Idle => {}
         }
     }
     // SAFETY: bells are statics; a task's word stays mapped as long as the task, which the
     // streams held here keep.
-    unsafe { sleep_on(&watches, SLEEP_MAX) };
+    unsafe { sleep_on(&watches, longest) };
 }

@@ -155,6 +155,7 @@ impl Stream {
         if let Some(failure) = self.health.cause() {
             return Err(failure.tell());
         }
+        let is_first;
         {
             let mut queue = self.queue.lock();
             // Looked at under the lock under which it is set: what is queued is either run or
@@ -162,13 +163,22 @@ impl Stream {
             if self.is_dead() {
                 return Err(NpuError::handle("stream", Arc::as_ptr(self).cast()));
             }
+            is_first = self.is_idle() && matches!(work, Work::Poll(_));
             PENDING.fetch_add(1, Ordering::AcqRel);
             softnpuPendingTasks.fetch_add(1, Ordering::AcqRel);
-            self.submitted.fetch_add(1, Ordering::AcqRel);
+            let submitted = self.submitted.load(Ordering::Relaxed);
+            // Written under the lock of the queue.
+            self.submitted.store(submitted + 1, Ordering::Release);
             queue.push_back(work);
         }
         crate::background::start();
-        SUBMITTED.ring();
+        if is_first {
+            // Other ranks that wait for a collective need not wait until somebody waits here too.
+            self.drive(false);
+        }
+        if !self.is_idle() {
+            SUBMITTED.ring();
+        }
         Ok(())
     }
 
@@ -248,9 +258,11 @@ impl Stream {
         self.complete(count);
     }
 
+    /// Tasks are over. To be called by whoever holds the head.
     fn complete(&self, tasks: u64) {
+        let completed = self.completed.load(Ordering::Relaxed);
         // SYNC(task-done): pairs with the acquire loads of waiters; what the task wrote is theirs.
-        self.completed.fetch_add(tasks, Ordering::AcqRel);
+        self.completed.store(completed + tasks, Ordering::Release);
         PENDING.fetch_sub(tasks, Ordering::AcqRel);
         softnpuPendingTasks.fetch_sub(tasks, Ordering::AcqRel);
         self.done.ring();
@@ -342,8 +354,11 @@ pub(crate) fn sync_timeout(what: &str, limit: Option<Duration>) -> NpuError {
 
 /// Drives `stream`, and where its head waits for another stream, that one too.
 pub(crate) fn chase(stream: &Arc<Stream>, arm: bool) -> Drive {
-    let mut current = stream.clone();
-    for _ in 0..CHASE_DEPTH {
+    let mut current = match stream.drive(arm) {
+        Drive::Blocked(Blocker { stream: Some(next), .. }) if !Arc::ptr_eq(&next, stream) => next,
+        found => return found,
+    };
+    for _ in 1..CHASE_DEPTH {
         match current.drive(arm) {
             Drive::Blocked(Blocker { stream: Some(next), .. }) if !Arc::ptr_eq(&next, &current) => {
                 current = next;
@@ -434,12 +449,15 @@ fn sleep(streams: &[Arc<Stream>], deadline: Option<Instant>, done: &impl Fn() ->
     let busy: Vec<_> = streams.iter().filter(|stream| !stream.is_idle()).collect();
     let bells: Vec<_> = busy.iter().map(|stream| stream.done.announce()).collect();
     let mut watches: Vec<Watch> = Vec::with_capacity(2 * busy.len() + 1);
-    let mut inside = busy.is_empty();
+    let (mut inside, mut longest) = (busy.is_empty(), SLEEP_MAX);
     for stream in &busy {
         match chase(stream, true) {
             Drive::Progress => return,
-            Drive::Blocked(Blocker { watch: Some(watch), .. }) => watches.push(watch),
-            Drive::Blocked(_) => inside = true,
+            Drive::Blocked(blocker) => {
+                longest = longest.min(blocker.sleep.unwrap_or(SLEEP_MAX));
+                inside |= blocker.watch.is_none();
+                watches.extend(blocker.watch);
+            }
             // Its own bell tells when the other thread is through.
             Drive::Busy | Drive::Idle => {}
         }
@@ -451,8 +469,8 @@ fn sleep(streams: &[Arc<Stream>], deadline: Option<Instant>, done: &impl Fn() ->
     if done() {
         return;
     }
-    let left = deadline.map_or(SLEEP_MAX, |deadline| {
-        deadline.saturating_duration_since(Instant::now()).min(SLEEP_MAX)
+    let left = deadline.map_or(longest, |deadline| {
+        deadline.saturating_duration_since(Instant::now()).min(longest)
     });
     // SAFETY: bells live in streams and statics that outlive the call; a task's word stays mapped
     // as long as the task, and the stream that holds it is not let go while we drive it.

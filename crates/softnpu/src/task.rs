@@ -1,7 +1,8 @@
 //! What a stream runs. A task never blocks: a step ends it, moves it on, or says what it waits for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hccl_os::wait::Watch;
 
@@ -20,7 +21,7 @@ pub trait PollTask: Send {
     /// back: tell those who may change it, and look once more.
     fn poll(&mut self, arm: bool) -> Poll;
     /// For logs.
-    fn name(&self) -> &str;
+    fn name(&self) -> Cow<'_, str>;
 }
 
 /// What a poll found.
@@ -36,6 +37,8 @@ pub enum Poll {
         watch: Option<Watch>,
         /// The answer is near and cores are to spare.
         spin: bool,
+        /// The longest to sleep before the next poll, if it matters.
+        sleep: Option<Duration>,
     },
     /// It failed with this code; messages were left on the calling thread.
     Failed(i32),
@@ -103,6 +106,8 @@ pub struct Blocker {
     pub watch: Option<Watch>,
     /// Whether spinning for it makes sense.
     pub spin: bool,
+    /// The longest to sleep for it, if it matters.
+    pub sleep: Option<Duration>,
     /// A stream that has to get on first.
     pub stream: Option<Arc<Stream>>,
 }
@@ -215,8 +220,8 @@ impl Work {
                 match result {
                     Poll::Done => Step::Done,
                     Poll::Progress => Step::Progress,
-                    Poll::Pending { watch, spin } => {
-                        Step::Blocked(Blocker { watch, spin, stream: None })
+                    Poll::Pending { watch, spin, sleep } => {
+                        Step::Blocked(Blocker { watch, spin, sleep, stream: None })
                     }
                     Poll::Failed(code) => {
                         let text = format!("The task {} failed while it ran.", task.name());

@@ -327,6 +327,21 @@ impl Fabric for SimulatedFabric {
         self.shared.memory.at(self.rank, peer, offset, len)
     }
 
+    fn all_copy(&self) -> bool {
+        self.shared.all_copy
+    }
+
+    unsafe fn copy_from(&self, _: u32, from: u64, to: *mut u8, len: usize) -> Result<(), String> {
+        if self.enter(CALL_NS).is_none() {
+            return Err("this rank is dead".into());
+        }
+        // All ranks are in this process, and what is private shows writes at once.
+        let own = hccl_os::process::own_id();
+        // SAFETY: the caller's promise is the same.
+        unsafe { hccl_os::remote::copy_from_process(own, from, to, len) }
+            .map_err(|error| error.to_string())
+    }
+
     fn any_gone(&self) -> bool {
         let Some(now) = self.enter(LOOK_NS) else { return false };
         self.shared.heard_any(self.rank, now)

@@ -29,6 +29,8 @@ pub struct Settings {
     pub delays: Delays,
     /// When writes to memory are visible.
     pub visibility: Visibility,
+    /// Whether ranks can copy from each other's private memory.
+    pub all_copy: bool,
 }
 
 /// The longest that the process of a dead rank takes to end, nanoseconds.
@@ -42,6 +44,7 @@ pub(super) struct Shared {
     pub(super) lines: Lines,
     pub(super) memory: Memory,
     pub(super) mail: Mutex<Mail>,
+    pub(super) all_copy: bool,
     pub(super) sleepers: Mutex<Sleepers>,
     /// Ranks of which anything was told, and ranks that died.
     gone: AtomicU32,
@@ -60,7 +63,7 @@ impl Network {
     /// # Panics
     /// Without ranks.
     pub fn new(settings: &Settings, trace: Option<Trace>) -> (Self, Vec<SimulatedFabric>) {
-        let &Settings { seed, ranks, memory_bytes, ref delays, visibility } = settings;
+        let &Settings { seed, ranks, memory_bytes, ref delays, visibility, all_copy } = settings;
         assert!(ranks > 0, "a network needs ranks");
         let shared = Arc::new(Shared {
             ranks,
@@ -70,6 +73,7 @@ impl Network {
             lines: Lines::new(ranks),
             memory: Memory::new(ranks, memory_bytes, visibility),
             mail: Mutex::new(Mail::new(ranks)),
+            all_copy,
             sleepers: Mutex::new(Sleepers::new(ranks)),
             gone: AtomicU32::new(0),
             dead: AtomicU32::new(0),

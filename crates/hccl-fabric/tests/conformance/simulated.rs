@@ -74,7 +74,9 @@ fn simulated_links_keep_the_contract() {
             for seed in 0..40 {
                 let make = |ranks| -> Box<dyn World> {
                     let memory_bytes = MEMORY as usize;
-                    let settings = Settings { seed, ranks, memory_bytes, delays, visibility };
+                    let all_copy = seed % 2 == 0;
+                    let settings =
+                        Settings { seed, ranks, memory_bytes, delays, visibility, all_copy };
                     let (network, fabrics) = Network::new(&settings, None);
                     let fabrics = fabrics.into_iter().map(Some).collect();
                     Box::new(Simulated { network, fabrics })
@@ -105,6 +107,7 @@ fn breaches_of_the_contract_are_noticed() {
         memory_bytes: 100,
         delays: Delays::USUAL,
         visibility: Visibility::Early,
+        all_copy: false,
     };
     let breach = |deed: &dyn Fn(&SimulatedFabric)| {
         let (network, fabrics) = Network::new(&settings, None);

@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("levels_bring_what_was_written_before", levels_bring_what_was_written_before),
     ("data_goes_beside_calls", data_goes_beside_calls),
     ("memory_has_bounds", memory_has_bounds),
+    ("private_memory_is_copied_from", private_memory_is_copied_from),
     ("messages_go_one_way_in_order", messages_go_one_way_in_order),
     ("sleepers_are_woken", sleepers_are_woken),
     ("the_first_word_stands", the_first_word_stands),
@@ -207,6 +208,27 @@ fn memory_has_bounds(make: Make<'_>) {
             assert_eq!(fabric.memory(peer, offset, len), None, "{offset} {len}");
         }
         assert_eq!(fabric.memory(2, 0, 1), None);
+    }
+}
+
+/// All ranks are in this process, which has the memory of each.
+fn private_memory_is_copied_from(make: Make<'_>) {
+    let world = make(3);
+    let all_copy = world.fabric(0).all_copy();
+    for (rank, peer) in pairs(3) {
+        let fabric = world.fabric(rank);
+        assert_eq!(fabric.all_copy(), all_copy);
+        let from: Vec<u8> = (0..5000).map(|i| (i * 7 + rank + 3 * peer) as u8).collect();
+        let mut to = vec![0; from.len()];
+        let address = from.as_ptr().addr() as u64;
+        // SAFETY: the vector is as long.
+        let mut copy =
+            |address, len| unsafe { fabric.copy_from(peer, address, to.as_mut_ptr(), len) };
+        if all_copy {
+            copy(address, 5000).unwrap();
+            assert!(copy(8, 10).is_err(), "there is nothing");
+            assert_eq!(to, from);
+        }
     }
 }
 
