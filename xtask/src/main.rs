@@ -1,8 +1,10 @@
-//! The project's own commands: `cargo xtask demo`, `test`, `install`, `coverage`, `peers`.
+//! The project's own commands: `cargo xtask demo`, `test`, `install`, `coverage`, `count`,
+//! `peers`.
 //!
 //! Results go to stdout, talk to stderr. Exit code 0: done; 1: something failed; 2: the command line
 //! was wrong. `demo` passes on the exit code of the script that it runs.
 
+mod count;
 mod coverage;
 mod demo;
 mod install;
@@ -60,6 +62,8 @@ enum Command {
         #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(0..=100))]
         least: u32,
     },
+    /// How many instructions the hot paths take, beside those that were recorded; needs valgrind
+    Count(count::Args),
     /// Our library beside MPICH, Open MPI, Intel MPI, oneCCL and Gloo, measured in one run by one protocol
     Peers(peers::Args),
 }
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Command::Demo { devices } => demo::run(devices),
         Command::Test { only, list } => test::run(&only, list),
         Command::Coverage { package, least } => coverage::run(&package, least),
+        Command::Count(args) => count::run(&args),
         Command::Peers(args) => peers::run(&args),
         Command::Install { prefix, debug } => {
             let profile = if debug { install::Profile::Debug } else { install::Profile::Release };

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
-use std::process::{Command, ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -33,37 +34,64 @@ pub(crate) fn talk(command: &mut Command) -> Result<&mut Command> {
 
 /// Runs a command; an error unless it ends with 0 within `limit`.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<()> {
-    let shown = show(command);
-    let status = status(command, limit)?;
-    if !status.success() {
-        bail!("{shown}: {status}");
+    run_all(std::slice::from_mut(command), limit)
+}
+
+/// Runs commands side by side; an error unless each ends with 0 within `limit`.
+pub(crate) fn run_all(commands: &mut [Command], limit: Duration) -> Result<()> {
+    let statuses = statuses(commands, limit)?;
+    for (command, status) in commands.iter().zip(statuses) {
+        if !status.success() {
+            bail!("{}: {status}", show(command));
+        }
     }
     Ok(())
 }
 
 /// Runs a command within `limit`; whatever it left running is killed.
 pub(crate) fn status(command: &mut Command, limit: Duration) -> Result<ExitStatus> {
-    let shown = show(command);
-    let mut child = command.spawn().with_context(|| format!("cannot start {shown}"))?;
+    Ok(statuses(std::slice::from_mut(command), limit)?[0])
+}
+
+/// Runs commands side by side within `limit`; whatever they left running is killed.
+fn statuses(commands: &mut [Command], limit: Duration) -> Result<Vec<ExitStatus>> {
+    let shown = commands.iter().map(show).collect::<Vec<_>>().join(" and ");
+    let mut children = Vec::new();
+    for command in commands {
+        match command.spawn() {
+            Ok(child) => children.push(child),
+            Err(error) => {
+                kill_all(&mut children);
+                return Err(error).with_context(|| format!("cannot start {}", show(command)));
+            }
+        }
+    }
     let begin = Instant::now();
     loop {
-        if let Some(status) =
-            child.try_wait().with_context(|| format!("cannot wait for {shown}"))?
-        {
+        let found: io::Result<Option<Vec<ExitStatus>>> =
+            children.iter_mut().map(Child::try_wait).collect();
+        if let Some(statuses) = found.with_context(|| format!("cannot wait for {shown}"))? {
             let left = kill_descendants_after(GRACE);
             if left > 0 {
                 eprintln!("xtask: {shown} left {left} process(es) running; they were killed");
             }
-            return Ok(status);
+            return Ok(statuses);
         }
         if begin.elapsed() >= limit {
-            kill_descendants();
-            let _ = child.wait();
-            kill_descendants();
+            kill_all(&mut children);
             bail!("{shown}: not finished after {} s, killed", limit.as_secs());
         }
         std::thread::sleep(POLL);
     }
+}
+
+/// Kills children and all below them.
+fn kill_all(children: &mut [Child]) {
+    kill_descendants();
+    for child in children {
+        let _ = child.wait();
+    }
+    kill_descendants();
 }
 
 /// What a command prints; an error unless it ends with 0.
@@ -82,9 +110,13 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 /// Is there a program of this name that can be started?
 pub(crate) fn exists(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-    })
+    find(program).is_some()
+}
+
+/// The program that would be started by this name.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// Kills what has not ended by itself after a moment.
@@ -195,6 +227,9 @@ mod tests {
         run(&mut shell("exit 0"), 60 * second).unwrap();
         let error = run(&mut shell("exit 3"), 60 * second).unwrap_err();
         assert!(error.to_string().contains("exit status: 3"), "{error}");
+        let mut both = [shell("exit 0"), shell("sleep 0.1; exit 4")];
+        let error = run_all(&mut both, 60 * second).unwrap_err();
+        assert!(error.to_string().contains("exit 4: exit status: 4"), "{error}");
 
         // The grandchild leaves group and session, and its parent dies before it.
         let error = run(&mut shell("(setsid sleep 1000 &); sleep 1000"), second / 5).unwrap_err();

@@ -32,7 +32,7 @@ impl Shared {
     }
 }
 
-type Action = Box<dyn Fn(&Shared) -> Result<()>>;
+type Action = Box<dyn Fn(&Shared) -> Result<Outcome>>;
 
 struct Step {
     name: String,
@@ -41,11 +41,12 @@ struct Step {
 }
 
 impl Step {
-    fn new(
+    fn new<O: Into<Outcome>>(
         name: impl Into<String>,
         needs: &'static [&'static str],
-        action: impl Fn(&Shared) -> Result<()> + 'static,
+        action: impl Fn(&Shared) -> Result<O> + 'static,
     ) -> Self {
+        let action = move |shared: &Shared| action(shared).map(Into::into);
         Self { name: name.into(), needs, action: Box::new(action) }
     }
 
@@ -59,8 +60,17 @@ impl Step {
 enum Outcome {
     Passed,
     Failed,
+    /// The machine lacks what it needs, and it is only a report.
+    Skipped,
     /// Something that it needs failed.
     NotRun,
+}
+
+/// What comes to its end without an error has passed.
+impl From<()> for Outcome {
+    fn from((): ()) -> Self {
+        Self::Passed
+    }
 }
 
 struct Row {
@@ -88,6 +98,7 @@ fn steps() -> Result<Vec<Step>> {
     steps.push(Step::new("c:example", &["install"], |_| c::example()));
     steps.push(Step::new("rust", &[], |_| rust::tests()));
     steps.push(Step::new("examples", &[], |_| rust::examples()));
+    steps.push(Step::new("count", &[], |_| rust::count()));
     for subcommand in rust::CONFORMANCE {
         let name = format!("conformance:{subcommand}");
         steps.push(Step::new(name, &["install"], |_| rust::conformance(subcommand)));
@@ -138,7 +149,7 @@ pub(crate) fn run(only: &[String], list: bool) -> Result<ExitCode> {
             None => {
                 eprintln!("xtask: {} ...", step.name);
                 match (step.action)(&shared) {
-                    Ok(()) => Outcome::Passed,
+                    Ok(outcome) => outcome,
                     Err(error) => {
                         eprintln!("xtask: {}: failed: {error:#}", step.name);
                         Outcome::Failed
@@ -181,13 +192,15 @@ fn summarise(rows: &[Row]) -> ExitCode {
         let outcome = match row.outcome {
             Outcome::Passed => "passed",
             Outcome::Failed => "FAILED",
+            Outcome::Skipped => "skipped",
             Outcome::NotRun => "NOT RUN",
         };
         println!("{:width$}  {outcome:7}  {:8.1} s", row.name, row.time.as_secs_f64());
     }
-    let passed = rows.iter().filter(|row| row.outcome == Outcome::Passed).count();
-    let failed = rows.len() - passed;
-    println!("\n{passed} passed, {failed} failed");
+    let count = |wanted| rows.iter().filter(|row| row.outcome == wanted).count();
+    let (passed, skipped) = (count(Outcome::Passed), count(Outcome::Skipped));
+    let failed = rows.len() - passed - skipped;
+    println!("\n{passed} passed, {skipped} skipped, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

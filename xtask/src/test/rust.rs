@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{process, workspace};
+use super::Outcome;
+use crate::{count, process, workspace};
 
 const FORMAT_LIMIT: Duration = Duration::from_secs(300);
 /// From nothing, on a small machine.
@@ -53,6 +54,16 @@ pub(super) fn examples() -> Result<()> {
         cargo(&arguments, BUILD_AND_TEST_LIMIT)?;
     }
     Ok(())
+}
+
+/// A report: a count that does not repeat fails, one that has changed does not.
+pub(super) fn count() -> Result<Outcome> {
+    if !count::is_possible() {
+        eprintln!("xtask: count: skipped, since valgrind is missing");
+        return Ok(Outcome::Skipped);
+    }
+    count::run(&count::Args::default())?;
+    Ok(Outcome::Passed)
 }
 
 /// Subcommands of the program `conformance` that are steps of their own.
