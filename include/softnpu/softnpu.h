@@ -22,6 +22,12 @@ extern "C" {
  */
 extern const uint64_t softnpuPendingTasks;
 
+/**
+ * Changes whenever memory that softnpuMemoryOf found may not be there any more, or not end where it
+ * did: what was found holds as long as this stays.
+ */
+extern const uint64_t softnpuMemoryChanges;
+
 /** A word that a pending task waits on: worth another poll once it differs from `seen`. */
 typedef struct softnpuWake {
     const uint32_t *word; /**< stays mapped as long as the task exists */
@@ -87,6 +93,12 @@ int32_t softnpuDeviceFree(const softnpuMemory *memory);
 
 /** Device and context of a stream (NULL: default stream); 107017 for a stale handle. */
 int32_t softnpuStreamDevice(void *stream, int32_t *device);
+
+/**
+ * 1 if a live stream (NULL: default stream) has nothing queued and takes tasks, so that what its
+ * caller does now is done in the stream's order; else 0.
+ */
+int32_t softnpuStreamIsAtRest(void *stream);
 
 /** Adds a record to the calling thread's error messages (aclGetRecentErrMsg). */
 void softnpuReportError(const char *code, const char *title, const char *message,

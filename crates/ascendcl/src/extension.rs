@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hccl_abi::extension::{self, Memory, POLL_DONE, POLL_PENDING, POLL_PROGRESS, Task, Wake};
 use hccl_os::wait::{Scope, Watch};
-use softnpu::arena::{Arena, Pages};
+use softnpu::arena::{Arena, Pages, softnpuMemoryChanges};
 use softnpu::health::softnpuPendingTasks;
 use softnpu::log::{Level, write};
 use softnpu::messages::{Message, push};
@@ -18,9 +18,9 @@ use softnpu::{NpuError, NpuResult};
 
 use crate::border::{In, Out, StreamHandle, Text, acl, ask};
 
-/// Keeps the counter in the library: nothing here reads it, programs do.
+/// Keeps the counters in the library: nothing here reads it, programs do.
 #[used]
-static KEEP: &hccl_os::sync::AtomicU64 = &softnpuPendingTasks;
+static KEEP: [&hccl_os::sync::AtomicU64; 2] = [&softnpuPendingTasks, &softnpuMemoryChanges];
 
 /// Bytes of a task's name that are kept.
 const NAME_BYTES: usize = 32;
@@ -195,6 +195,22 @@ pub unsafe extern "C" fn softnpuStreamDevice(stream: StreamHandle, device: Out<i
         device.check("device")?;
         device.put("device", stream.get()?.device() as i32)
     })
+}
+
+/// 1 if a live stream has nothing queued and takes tasks, else 0; fails silently.
+///
+/// # Safety
+/// 1. Nothing is asked of the handle.
+// SAFETY: the name is this project's own.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub unsafe extern "C" fn softnpuStreamIsAtRest(stream: StreamHandle) -> c_int {
+    let mut at_rest = false;
+    ask(|| {
+        at_rest = stream.get()?.is_at_rest();
+        Ok(())
+    });
+    at_rest.into()
 }
 
 /// Adds a message to the calling thread's.

@@ -117,9 +117,9 @@ impl Exchange {
     }
 
     /// Looks a number of times whether all have come.
-    fn all_come(&self, inner: &Inner, sequence: u64) -> bool {
+    fn all_come(&self, inner: &Inner, sequence: u64, looks: u32) -> bool {
         let mut next = 0;
-        for _ in 0..LOOKS {
+        for _ in 0..looks {
             match self.behind(inner, sequence, next) {
                 Some(peer) => next = peer,
                 None => return true,
@@ -182,14 +182,14 @@ impl Exchange {
 
     /// Runs a call to its end, if it is its turn and the others are quick. Else tells how far it
     /// came.
-    pub(crate) fn run(&self, inner: &Inner, request: &Request, sequence: u64) -> Came {
+    pub(crate) fn run(&self, inner: &Inner, request: &Request, sequence: u64, looks: u32) -> Came {
         if !inner.is_turn_of(sequence) || !inner.all_in(sequence - 1) {
             return Came::Nowhere;
         }
         if self.show(inner, request, sequence).is_none() {
             return Came::Nowhere;
         }
-        if !self.all_come(inner, sequence) {
+        if !self.all_come(inner, sequence, looks) {
             return Came::Shown;
         }
         match self.finish(inner, request, sequence) {

@@ -11,6 +11,7 @@ use crate::call::Request;
 use crate::communicator::{Admitted, Communicator, Ran};
 use crate::element::Element;
 use crate::error::Error;
+use crate::exchange::LOOKS;
 use crate::lengths::Lengths;
 use crate::memory::Memory;
 use crate::parts::{NOTHING, Part, Source, Target};
@@ -114,7 +115,7 @@ impl<'a> Prepared<'_, 'a> {
 
     /// Runs it to its end.
     pub(crate) fn run(self) -> Result<(), Error> {
-        let admitted = match self.communicator.run_at_once(&self.request)? {
+        let admitted = match self.communicator.run_at_once(&self.request, LOOKS)? {
             Ran::Through => return Ok(()),
             Ran::Admitted(admitted) => admitted,
         };

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hccl::{
-    Communicator, DataType, Error, Extent, Lengths, Memory, Operator, Piece, ReduceOp, Request,
+    Communicator, DataType, Error, Extent, Lengths, Memory, Operator, Options, Piece, ReduceOp,
+    Request,
 };
 use hccl_fabric::{Call, Data, Fabric, Fault, HostFabric, Inline, Line, Message, Server};
 use hccl_os::wait::Watch;
@@ -186,6 +187,10 @@ fn exchange() -> Request {
     }
 }
 
+fn options() -> Options {
+    Options { copy_from_processes: true, ..common::options() }
+}
+
 /// What both ranks ask for, and what comes of the call that rank 1 publishes.
 type Damage = (fn() -> Request, fn(&mut Call));
 
@@ -221,7 +226,7 @@ fn damaged_calls_end_in_errors_that_name_the_peer() {
                 0 => Box::new(Damaged { inner, damage }),
                 _ => Box::new(inner),
             };
-            let communicator = Communicator::new(fabric, common::options());
+            let communicator = Communicator::new(fabric, options());
             let result = communicator.start(request()).unwrap().wait();
             match (number, result) {
                 (0, Err(Error::Broken { peer: 1, .. })) => {}

@@ -67,8 +67,8 @@ fn nothing() -> Work {
             Poll::Done
         }
 
-        fn name(&self) -> &str {
-            "nothing"
+        fn name(&self) -> std::borrow::Cow<'_, str> {
+            "nothing".into()
         }
     }
 

@@ -8,7 +8,7 @@ use crate::border::{hccl_call, present};
 use crate::communicators::{Comm, comm};
 use crate::environment::environment;
 use crate::errors::{Failure, record_of, status_of};
-use crate::runtime::{log_line, place, stream_device};
+use crate::runtime::{is_at_rest, log_line, place, stream_device};
 use crate::support::{movable, reducible};
 use crate::task::enqueue;
 
@@ -133,8 +133,15 @@ impl Issue<'_> {
             );
         }
         let _in_order = comm.issue.lock();
-        let operation = comm.engine.start(self.request).map_err(|error| refused(call, &error))?;
-        enqueue(operator.name(), operation, stream)
+        let started = if is_at_rest(stream) {
+            comm.engine.start_or_finish(self.request)
+        } else {
+            comm.engine.start(self.request).map(Some)
+        };
+        match started.map_err(|error| refused(call, &error))? {
+            Some(operation) => enqueue(operator.name(), operation, stream),
+            None => Ok(()),
+        }
     }
 }
 

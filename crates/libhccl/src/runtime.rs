@@ -1,5 +1,6 @@
 //! The device's side: functions of the loaded `libascendcl.so`.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -9,6 +10,7 @@ use hccl::{Piece, Product, Workspace};
 use hccl_abi::extension::{Memory, Task};
 use hccl_fabric::Region;
 use hccl_os::shm::segment_id;
+use hccl_os::sync::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::errors::{Failure, Record, Status};
@@ -30,6 +32,7 @@ type DeviceArena = unsafe extern "C" fn(i32, *mut Memory) -> c_int;
 type SocName = unsafe extern "C" fn() -> Text;
 type DeviceMalloc = unsafe extern "C" fn(i32, u64, *mut Memory) -> c_int;
 type DeviceFree = unsafe extern "C" fn(*const Memory) -> c_int;
+type StreamIsAtRest = unsafe extern "C" fn(*mut c_void) -> c_int;
 type StreamDevice = unsafe extern "C" fn(*mut c_void, *mut i32) -> c_int;
 type Text = *const c_char;
 type ReportError = unsafe extern "C" fn(Text, Text, Text, Text, Text);
@@ -45,6 +48,8 @@ struct Functions {
     device_malloc: DeviceMalloc,
     device_free: DeviceFree,
     stream_device: StreamDevice,
+    stream_is_at_rest: StreamIsAtRest,
+    memory_changes: &'static AtomicU64,
     report_error: ReportError,
     log: Log,
 }
@@ -107,6 +112,10 @@ fn load() -> Result<Functions, String> {
             stream_device: std::mem::transmute::<*mut c_void, StreamDevice>(find(
                 c"softnpuStreamDevice",
             )?),
+            stream_is_at_rest: std::mem::transmute::<*mut c_void, StreamIsAtRest>(find(
+                c"softnpuStreamIsAtRest",
+            )?),
+            memory_changes: AtomicU64::from_ptr(find(c"softnpuMemoryChanges")?.cast()),
             report_error: std::mem::transmute::<*mut c_void, ReportError>(find(
                 c"softnpuReportError",
             )?),
@@ -144,6 +153,12 @@ pub(crate) fn stream_device(stream: *mut c_void) -> Result<Option<i32>, Failure>
     // SAFETY: the runtime checks the handle; the result has a place.
     let code = unsafe { (functions()?.stream_device)(stream, &raw mut device) };
     Ok((code == 0).then_some(device))
+}
+
+/// Whether what is done now comes after all that is queued on a stream.
+pub(crate) fn is_at_rest(stream: *mut c_void) -> bool {
+    // SAFETY: the runtime checks the handle.
+    functions().is_ok_and(|functions| unsafe { (functions.stream_is_at_rest)(stream) } == 1)
 }
 
 /// A device's memory as ranks share it.
@@ -246,6 +261,7 @@ unsafe impl Workspace for DeviceRoom {
 }
 
 /// Where a device pointer lives.
+#[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) device: i32,
     /// Offset in the device's memory.
@@ -254,16 +270,48 @@ pub(crate) struct Place {
     pub(crate) left: u64,
 }
 
+/// Places that a thread remembers: programs use the same buffers again and again.
+const PLACES: usize = 8;
+
+/// What was found, and how often memory had changed by then.
+#[derive(Clone, Copy)]
+struct Found {
+    pointer: usize,
+    changes: u64,
+    place: Place,
+}
+
+thread_local! {
+    static FOUND: Cell<[Option<Found>; PLACES]> = const { Cell::new([None; PLACES]) };
+}
+
 /// Where a device pointer lives; `None` if it is not one.
 pub(crate) fn place(pointer: *const c_void) -> Result<Option<Place>, Failure> {
+    let functions = functions()?;
+    let changes = functions.memory_changes.load(Ordering::Acquire);
+    let mut found = FOUND.get();
+    let known = |one: &&Found| one.pointer == pointer.addr() && one.changes == changes;
+    if let Some(one) = found.iter().flatten().find(known) {
+        return Ok(Some(one.place));
+    }
+    let place = look_up(functions, pointer);
+    if let Some(place) = place {
+        found.rotate_right(1);
+        found[0] = Some(Found { pointer: pointer.addr(), changes, place });
+        FOUND.set(found);
+    }
+    Ok(place)
+}
+
+fn look_up(functions: &Functions, pointer: *const c_void) -> Option<Place> {
     let mut memory = Memory::EMPTY;
     // SAFETY: the runtime looks the address up; the structure is writable and says its size.
-    if unsafe { (functions()?.memory_of)(pointer, &raw mut memory) } != 0 {
-        return Ok(None);
+    if unsafe { (functions.memory_of)(pointer, &raw mut memory) } != 0 {
+        return None;
     }
     let end = memory.allocation.saturating_add(memory.allocated);
     let left = end.saturating_sub(memory.offset);
-    Ok(Some(Place { device: memory.device, offset: memory.offset, left }))
+    Some(Place { device: memory.device, offset: memory.offset, left })
 }
 
 /// Queues a task. The runtime takes it over in any case.

@@ -68,6 +68,8 @@ pub fn run<F: Fabric + 'static>(
             timeout: Some(TIMEOUT),
             workspace: Some(Arc::new(Room::new(room_at, &scenario))),
             buffer_bytes: scenario.buffer_bytes,
+            inline: !scenario.seed.is_multiple_of(5),
+            copy_from_processes: true,
             forced: scenario.algorithm.clone().map(Forced::Algorithm),
             ..Options::default()
         };

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use hccl_os::shm::Segment;
+use hccl_os::sync::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::config::HUGE_PAGE;
@@ -144,6 +145,7 @@ impl Arena {
     /// Gives back the allocation that begins at `offset`. False if none does.
     pub fn free(&self, offset: u64) -> bool {
         let mut state = self.state.lock();
+        changed();
         let Some((_, taken)) = state.live.remove(&offset) else {
             return false;
         };
@@ -167,6 +169,7 @@ impl Arena {
     /// way, find zeros there and no hole.
     pub fn reset(&self) {
         let mut state = self.state.lock();
+        changed();
         let len = self.segment.len();
         if self.segment.release(0, len).is_err() {
             for (&offset, &(_, taken)) in &state.live {
@@ -234,6 +237,18 @@ impl Arena {
     pub fn used(&self) -> u64 {
         self.state.lock().used
     }
+}
+
+/// Changes whenever memory that was found at an address may not be there any more, or not end where
+/// it did. Part of the C interface: libraries that remember where memory is compare it.
+#[allow(non_upper_case_globals, reason = "the name is the symbol of the C interface")]
+// SAFETY: the name is this project's own; nothing else in a process defines it.
+#[unsafe(no_mangle)]
+pub static softnpuMemoryChanges: AtomicU64 = AtomicU64::new(1);
+
+/// Places that were found before are to be looked up again.
+pub(crate) fn changed() {
+    softnpuMemoryChanges.fetch_add(1, Ordering::AcqRel);
 }
 
 #[cfg(test)]

@@ -182,6 +182,12 @@ impl Stream {
         Ok(())
     }
 
+    /// Whether nothing is queued, and tasks would be taken: what is done now comes after all that
+    /// was queued before, as a task would.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_idle() && !self.is_dead() && self.health.cause().is_none()
+    }
+
     /// Whether all that was queued is over.
     pub fn is_idle(&self) -> bool {
         self.completed.load(Ordering::Acquire) >= self.submitted.load(Ordering::Acquire)

@@ -161,6 +161,7 @@ pub fn map(address: *mut u8, size: usize, physical: &Arc<Physical>) -> NpuResult
         return Err(NpuError::new(code::RT_MEMORY_ALLOCATION, "EL0004", text));
     }
     piece.mappings.insert(start, physical.clone());
+    crate::arena::changed();
     Ok(())
 }
 
@@ -170,6 +171,7 @@ pub fn map(address: *mut u8, size: usize, physical: &Arc<Physical>) -> NpuResult
 /// 107000 when no mapping begins there.
 pub fn unmap(address: *mut u8) -> NpuResult<()> {
     let mut reserved = RESERVED.lock();
+    crate::arena::changed();
     let start = address as usize;
     let holder = reserved.range_mut(..=start).next_back();
     let Some(physical) = holder.and_then(|(_, piece)| piece.mappings.remove(&start)) else {

@@ -20,6 +20,12 @@ pub(super) struct Case {
     pub(super) check: bool,
     /// Whether each rank keeps to a core of its own, where there are as many.
     pub(super) pin: bool,
+    /// Whether small data goes beside the calls.
+    #[serde(default = "yes")]
+    pub(super) inline: bool,
+    /// Whether the kernel copies from private memory.
+    #[serde(default)]
+    pub(super) copy_from_processes: bool,
     /// An algorithm that the user asked for.
     pub(super) algorithm: Option<String>,
 }
@@ -176,4 +182,9 @@ impl Case {
         let blocks = if self.operator.has_blocks() { u64::from(ranks) } else { 1 };
         (bytes / self.dtype.size() / blocks) as usize
     }
+}
+
+/// Of reports from before there was a choice.
+fn yes() -> bool {
+    true
 }

@@ -16,7 +16,9 @@ fn options(case: &Case) -> Result<JoinOptions> {
         Some(text) => Some(Forced::Algorithm(text.parse()?)),
         None => None,
     };
-    Ok(JoinOptions { timeout: None, communicator: Options { forced, ..Options::default() } })
+    let &Case { inline, copy_from_processes, .. } = case;
+    let communicator = Options { forced, inline, copy_from_processes, ..Options::default() };
+    Ok(JoinOptions { timeout: None, communicator })
 }
 
 fn join(info: &RootInfo, rank: u32, case: &Case) -> Result<Communicator> {

@@ -93,6 +93,12 @@ struct Measure {
     /// Lets ranks move between cores. Without it each keeps to one, where there are as many.
     #[arg(long)]
     no_pin: bool,
+    /// Ranks meet for small data too, instead of sending it beside the call.
+    #[arg(long)]
+    no_inline: bool,
+    /// The kernel copies from private memory, instead of ranks passing it through shared room.
+    #[arg(long)]
+    copy_from_processes: bool,
     /// Form of the result.
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -168,6 +174,8 @@ impl Measure {
             warm_up: self.warmup,
             check: self.check == 1,
             pin: !self.no_pin,
+            inline: !self.no_inline,
+            copy_from_processes: self.copy_from_processes,
             algorithm: self.algo.clone(),
         })
     }
@@ -233,6 +241,8 @@ mod tests {
             warm_up: Some(1),
             check: true,
             pin: false,
+            inline: true,
+            copy_from_processes: false,
             algorithm: None,
         }
     }
