@@ -17,7 +17,7 @@ use crate::communicator::Inner;
 use crate::lengths::Digest;
 
 /// Bytes that a rank may take of all ranks together.
-const READ_BYTES: u64 = 64 << 10;
+pub(crate) const READ_BYTES: u64 = 64 << 10;
 /// Looks of a caller with a core of its own before it waits as others do.
 pub(crate) const LOOKS: u32 = 256;
 /// Ranks whose addresses need no memory of their own.

@@ -15,7 +15,7 @@ use crate::views::{Peer, View};
 const ALIGN: u64 = 128;
 
 /// Bytes that a rank may read of all others where it reduces a block by itself.
-const ONE_SHOT_BYTES: u64 = 64 << 10;
+pub(crate) const ONE_SHOT_BYTES: u64 = 64 << 10;
 
 /// Bytes of a row of the table in which a rank says where it has what it sends to whom.
 pub(crate) const ROW_BYTES: u64 = 16;

@@ -2,8 +2,9 @@
 //! proof where it is cheap, and what goes over which links.
 
 use anyhow::{Context, Result, bail};
+use hccl::Path;
 use hccl_plan::check::{Fault, Placement, Report, check};
-use hccl_plan::select::{Choice, select};
+use hccl_plan::select::{Choice, Reach, select};
 use hccl_plan::{Place, Plan, Span, Step, Topology, expand, volume};
 
 use super::Format;
@@ -13,6 +14,8 @@ use super::question::Question;
 /// The answer to a question.
 pub(super) struct Answer {
     pub(super) choice: Choice,
+    /// How the data goes on one host.
+    pub(super) path: Option<Path>,
     /// The plans to show, by rank.
     pub(super) plans: Vec<Plan>,
     /// Highest level of any of the ranks that were looked at.
@@ -94,9 +97,18 @@ impl Answer {
                 .map(|rank| if of_all { Ok(all[rank as usize].clone()) } else { plan(rank) })
                 .collect::<Result<_>>()?,
             proof,
+            path: path_of(question, &choice),
             choice,
         })
     }
+}
+
+/// How the data goes, where all memory is mapped and one length stands for all ranks.
+fn path_of(question: &Question, choice: &Choice) -> Option<Path> {
+    let task = &question.task;
+    let size = (question.count, question.data_type.size() as u64);
+    let one_host = question.reach == Reach::Mapped && task.extents.is_none();
+    one_host.then(|| hccl::path(&choice.algorithm, task.operator, task.ranks, size))
 }
 
 /// Asks the checker, in place too where a call may be; or says why not.

@@ -25,12 +25,20 @@ struct File<'a> {
     product: Product,
     wish: Option<&'a str>,
     choice: &'a Choice,
+    /// How the data goes where all memory is mapped.
+    path: Option<Path<'a>>,
     levels: u32,
     scratch_bytes: u64,
     moved: Vec<Moved>,
     /// Whether the checker was asked; it had nothing against the plans.
     proved: bool,
     plans: &'a [Plan],
+}
+
+#[derive(Serialize)]
+struct Path<'a> {
+    shared: &'a str,
+    private: &'a str,
 }
 
 #[derive(Serialize)]
@@ -59,6 +67,7 @@ pub(super) fn json(question: &Question, answer: &Answer) -> Result<String> {
         product: question.product,
         wish: question.wish.as_deref(),
         choice: &answer.choice,
+        path: answer.path.as_ref().map(|hccl::Path { shared, private }| Path { shared, private }),
         levels: answer.levels,
         scratch_bytes: answer.scratch_bytes,
         moved: moved.map(|(tier, &bytes)| Moved { links: tier_name(tier), bytes, ranks }).collect(),

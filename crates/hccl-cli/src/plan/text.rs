@@ -57,6 +57,14 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
     if let Some(wish) = &question.wish {
         line("wish", wish);
     }
+    if let Some(path) = &answer.path {
+        if path.shared == path.private {
+            line("data", &path.shared);
+        } else {
+            line("shared", &path.shared);
+            line("private", &path.private);
+        }
+    }
     for note in &choice.notes {
         line("note", note);
     }
