@@ -275,20 +275,19 @@ impl Communicator {
         let inner = &self.0;
         inner.check_usable()?;
         let known = Kind::of(request).and_then(|kind| inner.recent.lock().exchange(kind));
-        let Some(exchange) = known.filter(|exchange| exchange.has_memory(request)) else {
+        let known = known.filter(|exchange| inner.is_idle() && exchange.has_memory(request));
+        let Some(exchange) = known else {
             return self.admit(request).map(Ran::Admitted);
         };
-        // Should the route be lost meanwhile, it can be found again before anybody hears of the call.
-        let spins = inner.spins && inner.is_idle();
-        if !spins {
-            return self.admit(request).map(Ran::Admitted);
-        }
+        // Whoever waits on a core that others need keeps them from coming.
+        let looks = if inner.spins { looks } else { 1 };
         let sequence = inner.issued.fetch_add(1, Ordering::Relaxed) + 1;
         let came = exchange.run(inner, request, sequence, looks);
         if came == Came::Through {
             inner.end_turn(sequence);
             return Ok(Ran::Through);
         }
+        // It was known a moment ago. Should it not be found again, others wait for this call.
         let route = inner.route(request).map_err(|error| inner.fail(error))?;
         Ok(Ran::Admitted(Admitted { route, sequence, is_shown: came == Came::Shown }))
     }
