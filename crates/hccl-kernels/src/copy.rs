@@ -1,9 +1,23 @@
 //! Copying bytes.
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
+
+#[cfg(target_arch = "x86_64")]
+use crate::Isa;
+
 /// From so many bytes on the loop of the own instruction set is taken; below it the C library's
 /// copy has no call of its own to lose.
 #[cfg(target_arch = "x86_64")]
 const LOOP_FROM: usize = 1024;
+
+/// Whether the own loop runs: it needs AVX, and whoever asks for portable kernels on a CPU that has
+/// better ones gets no other.
+#[cfg(target_arch = "x86_64")]
+static OWN_LOOP: LazyLock<bool> = LazyLock::new(|| {
+    let asked_away = Isa::chosen() == Isa::Portable && Isa::best() != Isa::Portable;
+    is_x86_feature_detected!("avx") && !asked_away
+});
 
 /// How bytes are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +51,7 @@ pub unsafe fn copy_with(stores: Stores, target: *mut u8, source: *const u8, byte
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    if bytes >= LOOP_FROM && is_x86_feature_detected!("avx") {
+    if bytes >= LOOP_FROM && *OWN_LOOP {
         // SAFETY: (1) and (3) make the accesses valid; the pointers differ, so that by (2) the
         // regions are disjoint; the CPU was asked.
         return unsafe {

@@ -6,13 +6,15 @@
 //! One generic loop (`body`) serves every data type (`element`) and operator (`operator`). Thin
 //! shells (`arch`) compile it once for each instruction set, and [`Reducer`] picks one of the
 //! shells. The arithmetic of an element never depends on that choice, nor on where the element
-//! lies in its buffer: results are equal to the last bit on every path.
+//! lies in its buffer, nor on the floating-point state of the thread: results are equal to the last
+//! bit on every path.
 
 mod arch;
 mod body;
 mod copy;
 mod data_type;
 mod element;
+mod float_state;
 mod half;
 mod isa;
 mod lanes;

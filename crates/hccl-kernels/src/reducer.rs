@@ -6,6 +6,7 @@ use std::fmt;
 use crate::arch::{Avx2, Avx512};
 use crate::arch::{Kernel, Portable, Shell};
 use crate::element::{Bf16, Bool, Element, F16};
+use crate::float_state::under_default;
 use crate::operator::{Avg, Max, Min, Prod, Sum};
 use crate::{DataType, Isa, ReduceOp};
 
@@ -19,12 +20,12 @@ pub struct Reducer {
 }
 
 impl Reducer {
-    /// The kernel for the preferred instruction set of this CPU.
+    /// The kernel for the instruction set of this process ([`Isa::chosen`]).
     ///
     /// `None` where the data type can only be moved (128-bit integers and the 8-bit floats), and
     /// for averages of truth values.
     pub fn new(data_type: DataType, op: ReduceOp) -> Option<Reducer> {
-        Self::with_isa(data_type, op, Isa::best())
+        Self::with_isa(data_type, op, Isa::chosen())
     }
 
     /// The kernel for one instruction set, for tests and benches that force a variant.
@@ -68,7 +69,8 @@ impl Reducer {
     ///
     /// - Integers wrap.
     /// - Floats are rounded once for each operation; the 16-bit ones are accumulated in `f32` and
-    ///   rounded once at the end. Always to nearest, ties to even; subnormals are kept.
+    ///   rounded once at the end. Always to nearest, ties to even; subnormals are kept, whatever
+    ///   floating-point state the thread is in.
     /// - `max` and `min` are NaN if any source is, and order -0 below +0.
     /// - A float that is NaN comes out as the positive quiet one without payload.
     /// - A single source is copied, bit for bit.
@@ -95,8 +97,6 @@ impl Reducer {
     /// 2. All pointers are aligned to the element size, even if `len` is 0.
     /// 3. A target is exactly a source, or exactly another target, or overlaps none of the others.
     /// 4. Until return no other thread or process writes to the sources or touches the targets.
-    /// 5. The thread has the default floating-point environment: rounding to nearest, subnormals
-    ///    kept.
     pub unsafe fn run(&self, targets: &[*mut u8], sources: &[*const u8], len: usize) {
         assert!(!sources.is_empty(), "a reduction needs a source");
         debug_assert!(
@@ -109,7 +109,7 @@ impl Reducer {
             self.data_type
         );
         // SAFETY: the demands above; `with_isa` has checked the instruction set.
-        unsafe { (self.kernel)(targets, sources, len, 1) }
+        under_default(|| unsafe { (self.kernel)(targets, sources, len, 1) });
     }
 
     /// As [`Self::run`], where an average divides the sum by `divisor`, before it rounds to a
@@ -129,7 +129,7 @@ impl Reducer {
     ) {
         assert!(!sources.is_empty(), "a reduction needs a source");
         // SAFETY: the demands are those of `run`.
-        unsafe { (self.kernel)(targets, sources, len, divisor) }
+        under_default(|| unsafe { (self.kernel)(targets, sources, len, divisor) });
     }
 }
 

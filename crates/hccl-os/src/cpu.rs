@@ -1,5 +1,6 @@
 //! How many cores this process may use: its affinity mask, cut by a cgroup quota.
 
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Whole cores that this process may keep busy at once, at least one. Read once.
@@ -66,8 +67,7 @@ fn parse_cache_size(text: &str) -> Option<u64> {
 fn quota() -> Option<f64> {
     if let Some(group) = own_group_v2() {
         // A limit may stand at any level above ours.
-        let mut path =
-            std::path::PathBuf::from("/sys/fs/cgroup").join(group.trim_start_matches('/'));
+        let mut path = PathBuf::from("/sys/fs/cgroup").join(group.trim_start_matches('/'));
         let mut least: Option<f64> = None;
         while path.starts_with("/sys/fs/cgroup") {
             let text = std::fs::read_to_string(path.join("cpu.max")).unwrap_or_default();
@@ -82,11 +82,31 @@ fn quota() -> Option<f64> {
             return least;
         }
     }
+    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let root = Path::new("/sys/fs/cgroup/cpu");
+    // Inside of a container the group is named as seen from outside: then its path does not exist,
+    // and the root of the hierarchy is the group.
+    let own = root.join(own_group_v1(&text, "cpu").unwrap_or("/").trim_start_matches('/'));
+    let levels = own.ancestors().take_while(|path| path.starts_with(root));
+    levels.filter_map(quota_v1).reduce(f64::min)
+}
+
+/// The limit that a group of the version 1 hierarchy sets itself.
+fn quota_v1(group: &Path) -> Option<f64> {
     let read = |name: &str| -> Option<f64> {
-        std::fs::read_to_string(format!("/sys/fs/cgroup/cpu/{name}")).ok()?.trim().parse().ok()
+        std::fs::read_to_string(group.join(name)).ok()?.trim().parse().ok()
     };
     let (quota, period) = (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// Path of a group in the version 1 hierarchy of a controller, from the text of `/proc/self/cgroup`.
+fn own_group_v1<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let mounted = fields.next()?.split(',').any(|one| one == controller);
+        fields.next().filter(|_| mounted)
+    })
 }
 
 /// Path of this process's group in the version 2 hierarchy.
@@ -128,6 +148,21 @@ mod tests {
             assert_eq!(parse_cache_size(odd), None, "{odd}");
         }
         assert!((1..=CACHE_MAX).contains(&last_level_cache()));
+    }
+
+    #[test]
+    fn a_group_of_version_1_is_found_by_its_controller() {
+        let text = "12:cpuset:/\n4:cpu,cpuacct:/jobs/a:b\n1:name=systemd:/\n0::/\n";
+        assert_eq!(own_group_v1(text, "cpu"), Some("/jobs/a:b"));
+        assert_eq!(own_group_v1(text, "cpuset"), Some("/"));
+        assert_eq!(own_group_v1(text, "memory"), None);
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(quota_v1(folder.path()), None);
+        std::fs::write(folder.path().join("cpu.cfs_period_us"), "100000\n").unwrap();
+        std::fs::write(folder.path().join("cpu.cfs_quota_us"), "-1\n").unwrap();
+        assert_eq!(quota_v1(folder.path()), None, "without a limit");
+        std::fs::write(folder.path().join("cpu.cfs_quota_us"), "150000\n").unwrap();
+        assert_eq!(quota_v1(folder.path()), Some(1.5));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::LazyLock;
 
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -131,12 +132,12 @@ impl Mapping {
         Ok(Self { base, len })
     }
 
-    /// Asks for huge pages; a refusal changes nothing but speed.
+    /// Asks for huge pages, or for none where [`HUGE_PAGES`] says so; a refusal changes nothing but
+    /// speed.
     pub fn advise_huge(&self) {
+        let advice = if *HUGE { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
         // SAFETY: the range is exactly this mapping; the advice does not change its contents.
-        let _ = unsafe {
-            rustix::mm::madvise(self.base.as_ptr().cast(), self.len, Advice::LinuxHugepage)
-        };
+        let _ = unsafe { rustix::mm::madvise(self.base.as_ptr().cast(), self.len, advice) };
     }
 
     /// First byte of the mapping in this process.
@@ -152,6 +153,28 @@ impl Mapping {
     /// Never: a segment has at least one byte.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+}
+
+/// The environment variable that says whether shared memory asks for huge pages: 1, the default, or
+/// 0. Read once; another word is reported on standard error and otherwise ignored.
+pub const HUGE_PAGES: &str = "HCCL_HUGE_PAGES";
+
+static HUGE: LazyLock<bool> = LazyLock::new(|| {
+    let text = std::env::var_os(HUGE_PAGES).unwrap_or_default();
+    let text = text.to_string_lossy();
+    parse_huge_pages(&text).unwrap_or_else(|| {
+        eprintln!("hccl: {HUGE_PAGES} is {text:?}: expected 0 or 1; 1 is used");
+        true
+    })
+});
+
+fn parse_huge_pages(text: &str) -> Option<bool> {
+    match text.trim() {
+        // People clear variables with an empty value.
+        "" | "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
     }
 }
 
@@ -196,6 +219,22 @@ mod tests {
             assert_eq!(b.base().add(4096).read_volatile(), 0);
         }
         assert!(a.release(1 << 20, 1).is_err());
+    }
+
+    #[test]
+    fn huge_pages_are_switched_by_a_word() {
+        let read = ["", "1", " 0", "yes", "2"].map(parse_huge_pages);
+        assert_eq!(read, [Some(true), Some(true), Some(false), None, None]);
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+            return;
+        }
+        // The kernel's word on the mapping: whether huge pages were asked for.
+        let segment = Segment::create("huge-test", 4 << 20).unwrap();
+        segment.advise_huge();
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let own = maps.lines().skip_while(|line| !line.contains("memfd:huge-test"));
+        let flags = own.map(str::to_owned).find(|line| line.starts_with("VmFlags:")).unwrap();
+        assert!(flags.contains(if *HUGE { " hg" } else { " nh" }), "{flags}");
     }
 
     #[test]

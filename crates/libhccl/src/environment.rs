@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hccl::{BUFFER_BYTES, HcclAlgo, Topology};
+use hccl_kernels::Isa;
 
 use crate::errors::{Failure, Record, Status};
 use crate::runtime::log_line;
@@ -89,6 +90,7 @@ pub(crate) fn environment() -> Result<&'static Environment, Failure> {
         if let Some(algo) = &environment.algo {
             tell("HCCL_ALGO", &algo.text());
         }
+        tell(Isa::VARIABLE, &Isa::chosen());
         tell("HCCL_ENTRY_LOG_ENABLE", &u8::from(environment.entry_log));
         for name in WITHOUT_EFFECT {
             if let Ok(value) = std::env::var(name) {
