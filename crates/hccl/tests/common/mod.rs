@@ -73,17 +73,28 @@ pub(crate) fn fabric(
     (rank, ranks): (u32, u32),
     timeout: Duration,
 ) -> Result<(HostFabric, Arc<Segment>), JoinError> {
-    let memory = Arc::new(Segment::create("test", MEMORY).unwrap());
+    fabric_with(root, (rank, ranks), MEMORY, timeout)
+}
+
+/// As [`fabric`], with so many bytes of memory.
+pub(crate) fn fabric_with(
+    root: &RootInfo,
+    (rank, ranks): (u32, u32),
+    bytes: usize,
+    timeout: Duration,
+) -> Result<(HostFabric, Arc<Segment>), JoinError> {
+    let memory = Arc::new(Segment::create("test", bytes).unwrap());
+    memory.advise_huge();
     KEPT.lock().push(memory.clone());
     // SAFETY: the segment stays until the program ends, and tests look at it between operations.
-    let region = unsafe { Region::local(memory.id(), memory.base(), MEMORY) };
+    let region = unsafe { Region::local(memory.id(), memory.base(), bytes) };
     let join = Join {
         ranks,
         rank,
         device: rank as i32,
         region,
         memory: memory.as_fd().try_clone_to_owned().unwrap(),
-        memory_len: MEMORY as u64,
+        memory_len: bytes as u64,
         timeout,
     };
     Ok((HostFabric::join(root, join)?, memory))
