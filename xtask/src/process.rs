@@ -154,7 +154,7 @@ fn kill_descendants() -> usize {
 }
 
 /// Processes below this one that are not dead yet.
-fn descendants() -> Vec<Pid> {
+pub(crate) fn descendants() -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<(i32, bool)>> = HashMap::new();
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();

@@ -4,6 +4,7 @@
 //! Loads `libascendcl.so` and `libhccl.so` from a folder by the C interface only. `cargo xtask
 //! test` runs it on what it has installed.
 
+mod brief;
 mod death;
 mod forced;
 mod forked;
@@ -41,6 +42,8 @@ enum Command {
         #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 3, 5, 8])]
         ranks: Vec<u32>,
     },
+    /// A small part of all that, for conditions under which everything would take long.
+    Brief,
     /// The operators by each algorithm that the environment can ask for.
     Forced,
     /// Kills ranks at random moments, and looks at what the others say and what is left behind.
@@ -63,6 +66,7 @@ fn main() -> anyhow::Result<()> {
     match command {
         Command::Matrix { ranks } => matrix::all_reduce(&libraries, &ranks),
         Command::Operators { ranks } => matrix::operators(&libraries, &ranks),
+        Command::Brief => brief::run(&libraries),
         Command::Forced => forced::run(&libraries),
         Command::Death { times } => death::run(&libraries, times),
         Command::Fork => forked::run(&libraries),

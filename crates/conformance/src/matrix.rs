@@ -1,6 +1,6 @@
 //! Every case on every layout of ranks, against the oracle.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,8 +10,7 @@ use anyhow::{Context as _, bail, ensure};
 use crate::libraries::{Libraries, ROOT_INFO_BYTES};
 use crate::oracle::{Digest, Op, Type};
 use crate::worker::{
-    COUNTS, Operator, Started, Suite, absolute, digest, elements, layouts, pair_count, root_of,
-    seed, start,
+    Operator, Started, Suite, absolute, digest, elements, layouts, pair_count, root_of, seed, start,
 };
 
 /// Longest time of one job; then it is ended and its output shown.
@@ -22,18 +21,18 @@ pub(crate) type Expected = HashMap<(u64, u32), Digest>;
 
 pub(crate) fn all_reduce(folder: &Path, rank_counts: &[u32]) -> anyhow::Result<()> {
     for &ranks in rank_counts {
-        let expected = expected_all_reduce(ranks);
+        let expected = expected_all_reduce(Suite::AllReduce, ranks);
         run_layouts(folder, Suite::AllReduce, ranks, &expected)?;
     }
     Ok(())
 }
 
-fn expected_all_reduce(ranks: u32) -> Expected {
+pub(crate) fn expected_all_reduce(suite: Suite, ranks: u32) -> Expected {
     let mut expected = HashMap::new();
     let mut case = 0;
     for data_type in Type::ALL {
         for op in Op::ALL {
-            for count in COUNTS {
+            for &count in suite.counts() {
                 for _in_place in [false, true] {
                     case += 1;
                     if !data_type.supports(op) {
@@ -235,10 +234,23 @@ fn finish(started: Vec<Started>) -> anyhow::Result<String> {
         errors += &err.join().map_err(|_| anyhow::anyhow!("a reader panicked"))??;
     }
     if late || codes.iter().any(|code| !code.success()) {
-        let last: Vec<&str> = output.lines().rev().take(8).collect();
-        bail!("exit codes {codes:?}, late: {late}; last results {last:?}; errors:\n{errors}");
+        let state = last_cases(&output);
+        bail!("exit codes {codes:?}, late: {late}; {state}; errors:\n{errors}");
     }
     Ok(output)
+}
+
+/// How far each rank came, by what they said.
+fn last_cases(output: &str) -> String {
+    let mut last = BTreeMap::new();
+    for line in output.lines() {
+        if let Some((case, rest)) = line.split_once(' ') {
+            last.insert(rest.split(' ').next().unwrap_or_default(), case);
+        }
+    }
+    let each: Vec<String> =
+        last.iter().map(|(rank, case)| format!("{case} by rank {rank}")).collect();
+    format!("last cases: {}", if each.is_empty() { "none".into() } else { each.join(", ") })
 }
 
 pub(crate) fn compare(output: &str, expected: &Expected) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use crate::libraries::{Item, Libraries, ROOT_INFO_BYTES};
 use crate::oracle::{Digest, Op, Type, mix};
@@ -18,6 +18,10 @@ pub(crate) enum Suite {
     AllReduce,
     /// The other operators.
     Operators,
+    /// As `AllReduce`, of fewer sizes.
+    AllReduceBrief,
+    /// As `Operators`, of smaller sizes.
+    OperatorsBrief,
     /// As `Operators`, on types for which the order of a reduction makes no difference.
     Forced,
     /// AllReduce without end.
@@ -25,29 +29,44 @@ pub(crate) enum Suite {
 }
 
 impl Suite {
+    const ALL: [Self; 6] = [
+        Self::AllReduce,
+        Self::Operators,
+        Self::AllReduceBrief,
+        Self::OperatorsBrief,
+        Self::Forced,
+        Self::Endless,
+    ];
+
     fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "allreduce",
             Self::Operators => "operators",
+            Self::AllReduceBrief => "allreduce-brief",
+            Self::OperatorsBrief => "operators-brief",
             Self::Forced => "forced",
             Self::Endless => "endless",
         }
     }
 }
 
-/// Element counts of the cases.
-pub(crate) const COUNTS: [u64; 5] = [0, 1, 7, 4_097, 1_000_003];
-/// Element counts of the other operators.
-pub(crate) const OPERATOR_COUNTS: [u64; 4] = [0, 1, 1_003, 150_001];
-
 impl Suite {
+    /// Element counts of the cases of a suite of AllReduce.
+    pub(crate) fn counts(self) -> &'static [u64] {
+        match self {
+            Self::AllReduceBrief => &[1, 7, 4_097],
+            _ => &[0, 1, 7, 4_097, 1_000_003],
+        }
+    }
+
     /// Types and counts of the cases of a suite of operators.
     pub(crate) fn operator_cases(self) -> impl Iterator<Item = (Type, Operator, u64)> {
         // Sums of other types than whole numbers depend on the order of the ranks. With less room
         // than the largest case needs, it goes in rounds.
         let (types, counts): (_, &[u64]) = match self {
             Self::Forced => ([Type::I32, Type::I8], &[0, 1, 1_003, 40_009]),
-            _ => ([Type::F32, Type::I8], &OPERATOR_COUNTS),
+            Self::OperatorsBrief => ([Type::F32, Type::I8], &[0, 1, 1_003, 20_011]),
+            _ => ([Type::F32, Type::I8], &[0, 1, 1_003, 150_001]),
         };
         types.into_iter().flat_map(move |data_type| {
             let all = Operator::ALL.into_iter();
@@ -144,13 +163,9 @@ pub(crate) fn start(
 pub(crate) fn run(folder: &Path) -> anyhow::Result<()> {
     let mut lines = std::io::stdin().lock().lines();
     let mut line = || lines.next().context("a line of the job")?.map_err(anyhow::Error::from);
-    let suite = match line()?.as_str() {
-        "allreduce" => Suite::AllReduce,
-        "operators" => Suite::Operators,
-        "forced" => Suite::Forced,
-        "endless" => Suite::Endless,
-        other => bail!("no suite is called {other}"),
-    };
+    let name = line()?;
+    let suite = Suite::ALL.into_iter().find(|suite| suite.name() == name);
+    let suite = suite.with_context(|| format!("no suite is called {name}"))?;
     let total: u32 = line()?.parse()?;
     let ranks: Vec<u32> = line()?.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let digits = line()?;
@@ -177,8 +192,10 @@ fn run_ranks(
             scope.spawn(move || {
                 let rank_on = Rank::join(*libraries, root, rank, total)?;
                 match suite {
-                    Suite::AllReduce => rank_on.all_reduce_cases(),
-                    Suite::Operators | Suite::Forced => rank_on.operator_cases(suite),
+                    Suite::AllReduce | Suite::AllReduceBrief => rank_on.all_reduce_cases(suite),
+                    Suite::Operators | Suite::OperatorsBrief | Suite::Forced => {
+                        rank_on.operator_cases(suite)
+                    }
                     Suite::Endless => rank_on.endless(),
                 }
                 .with_context(|| format!("rank {rank} of {total}"))
@@ -261,11 +278,11 @@ impl Rank {
         self.libraries.check("aclrtSynchronizeStream", code)
     }
 
-    fn all_reduce_cases(&self) -> anyhow::Result<()> {
+    fn all_reduce_cases(&self, suite: Suite) -> anyhow::Result<()> {
         let mut case = 0;
         for data_type in Type::ALL {
             for op in Op::ALL {
-                for count in COUNTS {
+                for &count in suite.counts() {
                     for in_place in [false, true] {
                         case += 1;
                         if data_type.supports(op) {

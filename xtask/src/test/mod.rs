@@ -4,6 +4,7 @@
 //! failed. Every program that a step starts has a time limit, so the whole comes to an end.
 
 mod c;
+mod conditions;
 mod pytorch;
 mod rust;
 mod symbols;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::{install, python, workspace};
+use conditions::Condition;
 
 /// What steps hand on to later ones.
 #[derive(Default)]
@@ -102,6 +104,10 @@ fn steps() -> Result<Vec<Step>> {
     for subcommand in rust::CONFORMANCE {
         let name = format!("conformance:{subcommand}");
         steps.push(Step::new(name, &["install"], |_| rust::conformance(subcommand)));
+    }
+    for condition in Condition::ALL {
+        let name = format!("conditions:{}", condition.name());
+        steps.push(Step::new(name, &["install"], move |_| condition.run()));
     }
     steps.push(Step::new("venv", &[], |shared| {
         let python = python::environment()?;

@@ -72,11 +72,16 @@ pub(super) const CONFORMANCE: &[&str] =
 
 /// The built libraries against an oracle, with ranks as threads and processes.
 pub(super) fn conformance(subcommand: &str) -> Result<()> {
-    cargo(&["build", "--release", "--quiet", "--package", "conformance"], BUILD_AND_TEST_LIMIT)?;
-    let program = workspace::target().join("release/conformance");
-    let mut command = Command::new(program);
-    command.arg("--libraries").arg(workspace::prefix().join("lib64")).arg(subcommand);
+    let mut command = conformance_command(subcommand)?;
     process::run(process::talk(&mut command)?, CONFORMANCE_LIMIT)
+}
+
+/// The program `conformance`, built, with a subcommand.
+pub(super) fn conformance_command(subcommand: &str) -> Result<Command> {
+    cargo(&["build", "--release", "--quiet", "--package", "conformance"], BUILD_AND_TEST_LIMIT)?;
+    let mut command = Command::new(workspace::target().join("release/conformance"));
+    command.arg("--libraries").arg(workspace::prefix().join("lib64")).arg(subcommand);
+    Ok(command)
 }
 
 fn cargo(arguments: &[&str], limit: Duration) -> Result<()> {

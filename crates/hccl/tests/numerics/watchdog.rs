@@ -1,5 +1,6 @@
 //! Ends the test program when ranks stand still, and says what each of them was doing.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
@@ -46,9 +47,11 @@ fn watch() {
         still = if is_still { still + LOOK } else { Duration::ZERO };
         seen = beats;
         if still >= PATIENCE {
-            eprintln!("no call began or ended for {still:?}; after {beats} of them:");
+            // Not by `eprintln`: the harness keeps what that says until the test is over.
+            let mut err = std::io::stderr().lock();
+            let _ = writeln!(err, "no call began or ended for {still:?}, after {beats} of them:");
             for ((communicator, rank), what) in &*doing {
-                eprintln!("  communicator {communicator}, rank {rank}: {what}");
+                let _ = writeln!(err, "  communicator {communicator}, rank {rank}: {what}");
             }
             std::process::exit(3);
         }
