@@ -75,6 +75,29 @@ fn every_kind_of_memory() {
     }
 }
 
+/// Sizes at which the engine goes another way: where data travels with the call, where each rank
+/// reduces all by itself, where private memory is read from where it is, where rounds begin.
+#[test]
+fn borders_between_ways() {
+    for ranks in RANKS {
+        let mut all = Vec::new();
+        for bytes in [8 << 10, 16 << 10, (64 << 10) / u64::from(ranks), 128 << 10] {
+            for (data_type, op) in [(DataType::F32, ReduceOp::Sum), (DataType::Bf16, ReduceOp::Avg)]
+            {
+                let border = bytes / data_type.size() as u64;
+                for count in border - 1..=border + 1 {
+                    for kind in Kind::ALL {
+                        let in_place = count == border;
+                        let operator = Operator::AllReduce;
+                        all.push(Case { operator, data_type, op, count, kind, in_place });
+                    }
+                }
+            }
+        }
+        run(ranks, &all, Against::Contract, |_| {});
+    }
+}
+
 #[test]
 fn many_rounds() {
     for ranks in RANKS {
