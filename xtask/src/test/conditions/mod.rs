@@ -29,7 +29,8 @@ const LIMIT: Duration = Duration::from_secs(900);
 const TESTS: &[(&str, &[&str])] =
     &[("numerics", &[]), ("plans", &["one_rank_and_two", "five_ranks_to_eight"])];
 /// What is left out besides where the condition is nothing to a computation by itself.
-const COMPUTATIONS: &[&str] = &["other_algorithms", "every_mesh", "every_instruction"];
+const COMPUTATIONS: &[&str] =
+    &["other_algorithms", "every_mesh", "every_type", "every_instruction"];
 /// What is left out besides where only a fifth of a core is there.
 const TOO_LONG: &[&str] = &[
     "results_past_the_cache",
@@ -37,6 +38,7 @@ const TOO_LONG: &[&str] = &[
     "every_mesh",
     "every_type",
     "every_instruction",
+    "little_room",
 ];
 
 /// A condition, by which a step is called.
