@@ -43,6 +43,18 @@ pub(crate) fn of_late_ranks(
     }
 }
 
+/// Nothing can be copied from a rank's private memory: it is gone, or has no such memory.
+pub(crate) fn no_copy(fabric: &dyn Fabric, context: Context, peer: u32, why: &str) -> Error {
+    fabric.probe();
+    match fabric.fault(peer) {
+        Some(fault) => Error::Peer { context, fault: first_cause(fabric, fault) },
+        None => {
+            let what = format!("private memory that cannot be copied from ({why})");
+            Error::Broken { context, peer, what }
+        }
+    }
+}
+
 /// The end of the rank with which a chain of failures began, or the failure itself.
 pub(crate) fn first_cause(fabric: &dyn Fabric, fault: Fault) -> Fault {
     match fault.cause() {

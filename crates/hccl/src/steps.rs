@@ -5,6 +5,7 @@ use hccl_plan::{Buffer, Operator, Place, Span};
 
 use crate::average::Average;
 use crate::error::Error;
+use crate::faults::no_copy;
 use crate::operation::{CHUNK_BYTES, Operation};
 
 /// Borders between ranks fall on multiples of this: two cache lines, which are fetched together.
@@ -143,7 +144,8 @@ impl Operation {
             let from = from.addr() as u64;
             // SAFETY: as in `reduce` for the target; the kernel checks what is read.
             let copied = unsafe { self.inner.fabric.copy_from(source.rank, from, to, bytes) };
-            copied.map_err(|why| self.no_copy(source.rank, &why))?;
+            let fabric = &*self.inner.fabric;
+            copied.map_err(|why| no_copy(fabric, self.context(), source.rank, &why))?;
         } else {
             // SAFETY: as in `reduce`.
             unsafe { copy_with(self.stores, to, from.cast_const(), bytes) };
@@ -169,22 +171,6 @@ impl Operation {
             (self.step, self.done) = (self.step + 1, 0);
         }
         Ok(false)
-    }
-
-    /// Nothing can be copied from a rank: it is gone, or has no such memory.
-    fn no_copy(&self, peer: u32, why: &str) -> Error {
-        let fabric = &*self.inner.fabric;
-        fabric.probe();
-        match fabric.fault(peer) {
-            Some(fault) => {
-                let fault = crate::faults::first_cause(fabric, fault);
-                Error::Peer { context: self.context(), fault }
-            }
-            None => {
-                let what = format!("private memory that cannot be copied from ({why})");
-                Error::Broken { context: self.context(), peer, what }
-            }
-        }
     }
 
     fn broken_room(&self) -> Error {

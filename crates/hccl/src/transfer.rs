@@ -16,6 +16,7 @@ use hccl_os::wait::SLEEP_MAX;
 use crate::communicator::{Communicator, Inner};
 use crate::error::{Context, Error, Lag};
 use crate::exchange::LOOKS;
+use crate::faults::no_copy;
 use crate::memory::{Memory, Piece};
 use crate::operation::{CHUNK_BYTES, POLLS_A_LOOK, Polled, longest_sleep, wait};
 use crate::route::REMOTE_FROM;
@@ -442,7 +443,7 @@ impl Transfers {
                 let at = from.addr() as u64;
                 // SAFETY: the receiver's buffer was found; the kernel checks what is read.
                 let copied = unsafe { fabric.copy_from(peer, at, to, now as usize) };
-                copied.map_err(|why| self.no_copy(item, &why))?;
+                copied.map_err(|why| no_copy(fabric, self.context(item), peer, &why))?;
                 let (from, to) = (from.wrapping_add(now as usize), to.wrapping_add(now as usize));
                 State::Copying { from, to, left: left - now, remote: true }
             }
@@ -476,22 +477,6 @@ impl Transfers {
             (Memory::Shared(piece), _) => (piece.offset + start, SHARED),
             (Memory::Private(_), Some(room)) => (room.offset, SHARED),
             (Memory::Private(private), None) => (private.address().addr() as u64 + start, REMOTE),
-        }
-    }
-
-    /// Nothing can be copied from the sender: it is gone, or has no such memory.
-    fn no_copy(&self, item: &Item, why: &str) -> Error {
-        let (fabric, peer) = (&*self.inner.fabric, item.transfer.peer);
-        fabric.probe();
-        let context = self.context(item);
-        match fabric.fault(peer) {
-            Some(fault) => {
-                Error::Peer { context, fault: crate::faults::first_cause(fabric, fault) }
-            }
-            None => {
-                let what = format!("private memory that cannot be copied from ({why})");
-                Error::Broken { context, peer, what }
-            }
         }
     }
 
