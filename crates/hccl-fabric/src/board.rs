@@ -291,6 +291,8 @@ impl Board {
         let line = self.u64(self.rank(rank) + 8);
         if line.compare_exchange(here, word, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             self.u32(64).fetch_add(1, Ordering::SeqCst);
+            // SYNC(gone): what the rank writes from now on is not seen before this is.
+            fence(Ordering::SeqCst);
             for other in 0..self.ranks {
                 wake_all(low_half(self.progress(other)), Scope::Shared);
                 wake_all(low_half(self.mail(other)), Scope::Shared);

@@ -57,6 +57,8 @@ pub struct HostFabric {
     /// Whether each rank can copy from the private memory of each.
     all_copy: bool,
     over: AtomicBool,
+    /// Of the process that joined.
+    generation: u32,
     /// Digests of the calls in the two records, where they were published with inline data.
     shown: [AtomicU64; 2],
     made: Instant,
@@ -80,6 +82,7 @@ impl HostFabric {
             cores_to_spare,
             all_copy,
             over: AtomicBool::new(false),
+            generation: hccl_os::fork::generation(),
             shown: [const { AtomicU64::new(NOT_SHOWN) }; 2],
             made: Instant::now(),
         })
@@ -87,6 +90,11 @@ impl HostFabric {
 }
 
 impl HostFabric {
+    /// Whether this is a copy in a child of the rank's process: the rank goes on in the parent.
+    fn is_forked(&self) -> bool {
+        self.generation != hccl_os::fork::generation()
+    }
+
     /// Device of each rank, as it said when it joined.
     pub fn devices(&self) -> Vec<i32> {
         self.peers.iter().map(|peer| peer.member.device).collect()
@@ -219,6 +227,9 @@ impl Fabric for HostFabric {
     }
 
     fn probe(&self) {
+        if self.is_forked() {
+            return;
+        }
         for (rank, peer) in (0u32..).zip(&self.peers) {
             let dead = peer.process.as_ref().is_some_and(|process| !process.is_alive());
             if dead && self.board.state(rank).0 == State::Here {
@@ -228,12 +239,15 @@ impl Fabric for HostFabric {
     }
 
     fn fail(&self, reason: u32) {
+        if self.is_forked() {
+            return;
+        }
         self.over.store(true, Ordering::Release);
         self.board.set_state(self.rank, State::Failed, reason);
     }
 
     fn leave(&self) {
-        if !self.over.swap(true, Ordering::AcqRel) {
+        if !self.is_forked() && !self.over.swap(true, Ordering::AcqRel) {
             self.board.set_state(self.rank, State::Left, 0);
         }
     }

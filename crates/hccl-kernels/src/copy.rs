@@ -47,6 +47,26 @@ pub unsafe fn copy(target: *mut u8, source: *const u8, bytes: usize) {
 /// As for [`copy`].
 #[inline]
 pub unsafe fn copy_with(stores: Stores, target: *mut u8, source: *const u8, bytes: usize) {
+    // SAFETY: the same demands.
+    unsafe { copy_part(stores, target, source, bytes) };
+    if stores == Stores::Streaming {
+        end_of_stream();
+    }
+}
+
+/// Stores past the cache that [`copy_part`] made are over.
+#[inline]
+pub(crate) fn end_of_stream() {
+    #[cfg(target_arch = "x86_64")]
+    crate::arch::end_of_stream();
+}
+
+/// As [`copy_with`]; stores past the cache are over after [`end_of_stream`].
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+pub(crate) unsafe fn copy_part(stores: Stores, target: *mut u8, source: *const u8, bytes: usize) {
     if std::ptr::eq(target, source) {
         return;
     }

@@ -2,11 +2,12 @@
 
 use std::mem::MaybeUninit;
 
-use crate::copy::{Stores, copy_with};
+use crate::copy::{Stores, copy_part, end_of_stream};
 use crate::reducer::Reducer;
 
-/// Bytes that are reduced before they go out: they stay in a first-level cache.
-const BLOCK: usize = 16 << 10;
+/// Bytes that are reduced before they go out: few, so that memory is read and written at the same
+/// time.
+const BLOCK: usize = 2 << 10;
 
 #[repr(C, align(64))]
 struct Block(MaybeUninit<[u8; BLOCK]>);
@@ -40,7 +41,7 @@ impl Reducer {
             unsafe {
                 self.run_divided(&[block], &from, now, divisor);
                 for &target in targets {
-                    copy_with(Stores::Streaming, target.add(done * size), block, bytes);
+                    copy_part(Stores::Streaming, target.add(done * size), block, bytes);
                 }
             }
             done += now;
@@ -48,6 +49,7 @@ impl Reducer {
                 *source = source.wrapping_add(bytes);
             }
         }
+        end_of_stream();
     }
 }
 

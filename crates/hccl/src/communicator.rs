@@ -683,6 +683,10 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        // What a forked child lets go of is still its parent's.
+        if hccl_os::fork::generation() != self.generation {
+            return;
+        }
         let kept = self.rooms.get_mut().drain();
         for room in self.room.get_mut().take().into_iter().chain(kept) {
             self.free(room);

@@ -602,6 +602,8 @@ impl Operation {
     /// Fails if a rank that is still needed is gone. A rank that went after it did its part is
     /// none of our business.
     fn look_for_faults(&self, awaited: Awaited, end: u32) -> Result<(), Error> {
+        // A rank that called something else has failed for it, and the table says more.
+        self.look_for_others(awaited, end)?;
         let waited = || self.waiting.waited(self.inner.fabric.now());
         let late = |peer: u32| !awaited.has_come(&*self.inner.fabric, peer);
         crate::faults::of_late_ranks(

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use hccl_fabric::{BODY_BYTES, Line, MESSAGE_SIGNATURE_BYTES, Message};
 use hccl_kernels::{DataType, copy};
-use hccl_os::sync::Ordering;
+use hccl_os::sync::{Ordering, fence};
 use hccl_os::wait::SLEEP_MAX;
 
 use crate::communicator::{Communicator, Inner};
@@ -280,7 +280,7 @@ impl Transfers {
         let item = Item::new(inner, request);
         let Transfer { peer, direction, .. } = *request;
         match direction {
-            Direction::Send if fabric.taken(peer, item.first - 1) => {
+            Direction::Send if !fabric.any_gone() && fabric.taken(peer, item.first - 1) => {
                 if let Some(message) = request.short(inner) {
                     fabric.post(peer, item.first, &message);
                     return Ok(None);
@@ -407,6 +407,8 @@ impl Transfers {
                     return Ok(false);
                 }
                 if item.transfer.is_short() {
+                    // Nobody would take it.
+                    self.check_peer(item)?;
                     let (rank, len) = (fabric.rank(), item.transfer.bytes());
                     let message = item.transfer.short(&self.inner);
                     let message = message.ok_or_else(|| self.broken(item, rank, 0, len))?;
@@ -462,12 +464,31 @@ impl Transfers {
             // A copy within the rank goes in one part.
             State::Copying { left: 0, .. } if peer == rank => self.items[index].state = State::Over,
             State::Copying { left: 0, .. } => {
+                self.check_sender(&self.items[index])?;
                 fabric.take(peer, number);
                 self.items[index].next();
             }
             next => self.items[index].state = next,
         }
         Ok(true)
+    }
+
+    /// Fails if the sender of a part that was copied is gone: it cannot be through with the part, so
+    /// it may have used its memory for something else meanwhile.
+    fn check_sender(&self, item: &Item) -> Result<(), Error> {
+        // SYNC(gone): between the copy and the look. A rank says that it is gone before it touches
+        // the memory again, see `Board::set_state`.
+        fence(Ordering::Acquire);
+        self.check_peer(item)
+    }
+
+    /// Fails if the other rank is gone.
+    fn check_peer(&self, item: &Item) -> Result<(), Error> {
+        let fabric = &*self.inner.fabric;
+        let gone = fabric.any_gone().then(|| fabric.fault(item.transfer.peer)).flatten();
+        let Some(fault) = gone else { return Ok(()) };
+        let fault = crate::faults::first_cause(fabric, fault);
+        Err(Error::Peer { context: self.context(item), fault })
     }
 
     /// Where a receiver finds the part of a send, and in what kind of memory.

@@ -35,8 +35,12 @@ fn both(c: &Communicator) {
     wait_as_a_future(c);
 }
 
-fn child(c: &Communicator, mut inherited: Buffer<u32>) {
+fn child(c: &Communicator, mut inherited: Buffer<u32>, pairs: [Vec<Communicator>; 3]) {
     assert!(matches!(c.barrier(), Err(Error::Forked { .. })));
+    // Of those the parent does not hear.
+    pairs[0][0].leave();
+    pairs[1][0].abort("in the child");
+    drop(pairs);
     // Its memory is the parent's.
     assert!(inherited.iter().all(|value| *value == 0));
     inherited[0] = 5;
@@ -63,13 +67,14 @@ fn a_forked_child_is_refused_what_is_its_parents_and_may_begin_anew() {
     let numbers: Vec<u32> = (0..LEN as u32).collect();
     let kept = Buffer::from_slice(&numbers).unwrap();
     let inherited = Buffer::from_slice(&numbers).unwrap();
+    let pairs = [(); 3].map(|()| run_threads(2, |c| c).unwrap());
     // SAFETY: no other thread of this program holds anything that the child needs.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         // SAFETY: a child that hangs ends by this signal.
         unsafe { libc::alarm(60) };
         let outcome =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| child(&c, inherited)));
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| child(&c, inherited, pairs)));
         // SAFETY: ends the child without running anything of the parent's.
         unsafe { libc::_exit(i32::from(outcome.is_err())) };
     }
@@ -77,6 +82,13 @@ fn a_forked_child_is_refused_what_is_its_parents_and_may_begin_anew() {
     // SAFETY: waits for the child just made; `status` is writable.
     unsafe { libc::waitpid(pid, &raw mut status, 0) };
     assert_eq!(status, 0, "the child's own assertions are above");
+    for pair in pairs {
+        std::thread::scope(|scope| {
+            for c in &pair {
+                scope.spawn(|| c.barrier().unwrap());
+            }
+        });
+    }
     assert_eq!((&*kept, &*inherited), (&*numbers, &*numbers), "the child wrote elsewhere");
     c.barrier().unwrap();
 }

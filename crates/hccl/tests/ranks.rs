@@ -5,8 +5,11 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{MEMORY, Rank};
-use hccl::{DataType, Direction, Error, Operator, Piece, Polled, ReduceOp, Request, Transfer};
-use hccl_fabric::{JoinError, RootInfo, Server};
+use hccl::{
+    DataType, Direction, Error, Memory, Operator, Options, Piece, Polled, ReduceOp, Request,
+    Transfer,
+};
+use hccl_fabric::{Fault, JoinError, RootInfo, Server};
 
 fn join(root: &RootInfo, rank: u32, ranks: u32, timeout: Duration) -> Result<Rank, JoinError> {
     common::join(root, (rank, ranks), common::options(), timeout)
@@ -227,6 +230,91 @@ fn messages_that_do_not_fit_are_refused_at_both_ends() {
             (_, other) => panic!("{other}"),
         }
     });
+}
+
+/// What a sender gave up on is its own again, so nobody may take it any more, in whatever memory.
+#[test]
+fn a_message_whose_sender_failed_is_not_taken() {
+    for (remote, private) in [(false, false), (true, true), (false, true)] {
+        let server = Server::open(0).unwrap();
+        let root = server.info().clone();
+        let timeout = Duration::from_secs(20);
+        server.serve(timeout).unwrap();
+        let meeting = std::sync::Barrier::new(2);
+        let run = |number: u32| {
+            let patience = if number == 0 { Duration::from_millis(100) } else { timeout };
+            let options = Options {
+                timeout: Some(patience),
+                copy_from_processes: remote,
+                ..common::options()
+            };
+            let rank = common::join(&root, (number, 2), options, timeout).unwrap();
+            let mut data = vec![1f32; 10_000];
+            let memory = match private {
+                // SAFETY: the vector lives until the transfer is over, and nothing else uses it.
+                true => unsafe { Memory::private(data.as_mut_ptr().cast(), 40_000) },
+                false => Piece { offset: 0, len: 40_000 }.into(),
+            };
+            let direction = if number == 0 { Direction::Send } else { Direction::Receive };
+            let peer = 1 - number;
+            let request =
+                Transfer { direction, peer, data_type: DataType::F32, count: 10_000, memory };
+            if number == 1 {
+                meeting.wait();
+            }
+            let result = rank.communicator.start_transfers(&[request]).unwrap().wait();
+            if number == 0 {
+                data.fill(9.0);
+                meeting.wait();
+            }
+            (number, result)
+        };
+        std::thread::scope(|scope| {
+            let sender = scope.spawn(|| run(0));
+            let (_, received) = run(1);
+            let (_, sent) = sender.join().unwrap();
+            assert!(matches!(sent, Err(Error::TimedOut { .. })), "{sent:?}");
+            assert!(matches!(received, Err(Error::Peer { .. })), "{received:?}");
+        });
+    }
+}
+
+#[test]
+fn nothing_is_sent_to_a_rank_that_left() {
+    run(&[0, 1], 2, |number, rank| {
+        let rank = rank.unwrap();
+        if number == 1 {
+            rank.communicator.leave();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let request = transfer(Direction::Send, 1, 2, 0);
+        let error = rank.communicator.start_transfers(&[request]).unwrap().wait().unwrap_err();
+        assert!(matches!(error, Error::Peer { fault: Fault::Left { rank: 1, .. }, .. }), "{error}");
+    });
+}
+
+/// A small call against a large one: both sides say who called what.
+#[test]
+fn calls_of_different_sizes_are_told_to_both() {
+    let calls: [fn(u32) -> Request; 3] = [
+        |number| request([2, 50_000][number as usize]),
+        |number| request([50_000, 2][number as usize]),
+        |number| match number {
+            0 => Request { operator: Operator::Barrier, reduce_op: None, ..request(0) },
+            _ => request(50_000),
+        },
+    ];
+    for call in calls {
+        run(&[0, 1], 2, |number, rank| {
+            let rank = rank.unwrap();
+            // One of them is there first.
+            std::thread::sleep(Duration::from_millis(30 * u64::from(number)));
+            let error = rank.communicator.start(call(number)).unwrap().wait().unwrap_err();
+            let Error::Mismatch { table, .. } = &error else { panic!("rank {number}: {error}") };
+            assert!(table.contains("rank 0: ") && table.contains("rank 1: "), "{table}");
+        });
+    }
 }
 
 /// A short message is sent before its receiver has looked; the sender hears of it afterwards.

@@ -178,6 +178,10 @@ impl Stream {
         }
         if !self.is_idle() {
             SUBMITTED.ring();
+            if is_first {
+                // Whoever found the stream busy meanwhile has to look what it waits for.
+                ACTIVITY.ring();
+            }
         }
         Ok(())
     }
@@ -464,8 +468,9 @@ fn sleep(streams: &[Arc<Stream>], deadline: Option<Instant>, done: &impl Fn() ->
                 inside |= blocker.watch.is_none();
                 watches.extend(blocker.watch);
             }
-            // Its own bell tells when the other thread is through.
-            Drive::Busy | Drive::Idle => {}
+            // Bells tell when the other thread is through, or goes without an end.
+            Drive::Busy => inside = true,
+            Drive::Idle => {}
         }
     }
     if inside {

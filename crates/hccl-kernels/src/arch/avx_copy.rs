@@ -11,7 +11,8 @@ const LANE: usize = 32;
 /// Bytes that one turn of the loop moves.
 const TURN: usize = 4 * LANE;
 
-/// Copies, with stores that go past the cache if `STREAMS` says so; these are over on return.
+/// Copies, with stores that go past the cache if `STREAMS` says so; these are over after
+/// [`end_of_stream`].
 ///
 /// # Safety
 /// 1. As for [`crate::copy`], with at least [`LANE`] bytes.
@@ -49,11 +50,18 @@ pub(crate) unsafe fn copy<const STREAMS: bool>(target: *mut u8, source: *const u
             _mm256_store_si256(target.add(at).cast(), lane);
             at += LANE;
         }
-        _mm256_storeu_si256(target.cast(), first);
-        _mm256_storeu_si256(target.add(bytes - LANE).cast(), last);
-        if STREAMS {
-            // What another rank is told afterwards must find the bytes.
-            _mm_sfence();
+        // Lines that went past the cache would have to come back for these.
+        if target.align_offset(LANE) > 0 {
+            _mm256_storeu_si256(target.cast(), first);
+        }
+        if at < bytes {
+            _mm256_storeu_si256(target.add(bytes - LANE).cast(), last);
         }
     }
+}
+
+/// Stores past the cache are over: what another rank is told afterwards finds the bytes.
+pub(crate) fn end_of_stream() {
+    // SAFETY: a fence of SSE, which every x86-64 has.
+    unsafe { _mm_sfence() };
 }

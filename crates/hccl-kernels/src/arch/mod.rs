@@ -12,7 +12,7 @@ mod portable;
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use avx_copy::copy;
+pub(crate) use avx_copy::{copy, end_of_stream};
 pub(crate) use portable::Portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Avx2, Avx512};
