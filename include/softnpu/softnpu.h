@@ -91,14 +91,12 @@ int32_t softnpuDeviceMalloc(int32_t device, uint64_t bytes, softnpuMemory *memor
 /** Frees what softnpuDeviceMalloc gave; nothing happens if the device was reset since. */
 int32_t softnpuDeviceFree(const softnpuMemory *memory);
 
-/** Device and context of a stream (NULL: default stream); 107017 for a stale handle. */
-int32_t softnpuStreamDevice(void *stream, int32_t *device);
-
 /**
- * 1 if a live stream (NULL: default stream) has nothing queued and takes tasks, so that what its
- * caller does now is done in the stream's order; else 0.
+ * Device of a stream (NULL: default stream), and whether the stream is at rest: 1 if it has nothing
+ * queued and takes tasks, so that what its caller does now is done in the stream's order; else 0.
+ * 107017 for a stale handle.
  */
-int32_t softnpuStreamIsAtRest(void *stream);
+int32_t softnpuStreamState(void *stream, int32_t *device, int32_t *atRest);
 
 /** Adds a record to the calling thread's error messages (aclGetRecentErrMsg). */
 void softnpuReportError(const char *code, const char *title, const char *message,

@@ -183,34 +183,25 @@ acl! {
     }
 }
 
-/// Device of a stream. That a handle is no stream is an answer.
+/// Tells the device of a stream, and whether the stream has nothing queued and takes tasks.
 ///
 /// # Safety
-/// 1. `device` is NULL or writable.
+/// 1. `device` and `at_rest` are NULL or writable.
 // SAFETY: the name is this project's own.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is that of the C interface")]
-pub unsafe extern "C" fn softnpuStreamDevice(stream: StreamHandle, device: Out<i32>) -> c_int {
+pub unsafe extern "C" fn softnpuStreamState(
+    stream: StreamHandle,
+    device: Out<i32>,
+    at_rest: Out<i32>,
+) -> c_int {
     ask(|| {
         device.check("device")?;
-        device.put("device", stream.get()?.device() as i32)
+        at_rest.check("atRest")?;
+        let stream = stream.get()?;
+        device.put("device", stream.device() as i32)?;
+        at_rest.put("atRest", stream.is_at_rest().into())
     })
-}
-
-/// 1 if a live stream has nothing queued and takes tasks, else 0; fails silently.
-///
-/// # Safety
-/// 1. Nothing is asked of the handle.
-// SAFETY: the name is this project's own.
-#[unsafe(no_mangle)]
-#[allow(non_snake_case, reason = "the name is that of the C interface")]
-pub unsafe extern "C" fn softnpuStreamIsAtRest(stream: StreamHandle) -> c_int {
-    let mut at_rest = false;
-    ask(|| {
-        at_rest = stream.get()?.is_at_rest();
-        Ok(())
-    });
-    at_rest.into()
 }
 
 /// Adds a message to the calling thread's.

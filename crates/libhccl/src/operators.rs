@@ -8,7 +8,7 @@ use crate::border::{hccl_call, present};
 use crate::communicators::{Comm, comm};
 use crate::environment::environment;
 use crate::errors::{Failure, record_of, status_of};
-use crate::runtime::{is_at_rest, log_line, place, stream_device};
+use crate::runtime::{log_line, place, stream_state};
 use crate::support::{movable, reducible};
 use crate::task::enqueue;
 
@@ -51,9 +51,9 @@ fn check_root(call: &str, comm: &Comm, root: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a stream of another device.
-pub(crate) fn check_stream(call: &str, comm: &Comm, stream: *mut c_void) -> Result<(), Failure> {
-    let Some(device) = stream_device(stream)? else {
+/// Refuses a stream of another device; tells whether it is at rest.
+pub(crate) fn check_stream(call: &str, comm: &Comm, stream: *mut c_void) -> Result<bool, Failure> {
+    let Some((device, at_rest)) = stream_state(stream)? else {
         let value = format!("{stream:p}");
         return Err(Failure::argument(call, "stream", &value, "a live stream of this process"));
     };
@@ -62,7 +62,7 @@ pub(crate) fn check_stream(call: &str, comm: &Comm, stream: *mut c_void) -> Resu
         let expect = format!("a stream of device {}, the communicator's", comm.device);
         return Err(Failure::argument(call, "stream", &value, &expect));
     }
-    Ok(())
+    Ok(at_rest)
 }
 
 /// Finds a buffer of so many elements in the memory of the communicator's device.
@@ -112,7 +112,7 @@ impl Issue<'_> {
     pub(crate) fn go(mut self) -> Result<(), Failure> {
         let Self { call, comm, stream, .. } = self;
         let operator = self.request.operator;
-        check_stream(call, comm, stream)?;
+        let at_rest = check_stream(call, comm, stream)?;
         let (input, output) = self.request.elements(comm.engine.ranks(), comm.engine.rank());
         self.request.input = self.piece(self.input.0, self.input.1, input)?;
         self.request.output = self.piece(self.output.0, self.output.1, output)?;
@@ -133,7 +133,7 @@ impl Issue<'_> {
             );
         }
         let _in_order = comm.issue.lock();
-        let started = if is_at_rest(stream) {
+        let started = if at_rest {
             comm.engine.start_or_finish(self.request)
         } else {
             comm.engine.start(self.request).map(Some)

@@ -32,8 +32,7 @@ type DeviceArena = unsafe extern "C" fn(i32, *mut Memory) -> c_int;
 type SocName = unsafe extern "C" fn() -> Text;
 type DeviceMalloc = unsafe extern "C" fn(i32, u64, *mut Memory) -> c_int;
 type DeviceFree = unsafe extern "C" fn(*const Memory) -> c_int;
-type StreamIsAtRest = unsafe extern "C" fn(*mut c_void) -> c_int;
-type StreamDevice = unsafe extern "C" fn(*mut c_void, *mut i32) -> c_int;
+type StreamState = unsafe extern "C" fn(*mut c_void, *mut i32, *mut i32) -> c_int;
 type Text = *const c_char;
 type ReportError = unsafe extern "C" fn(Text, Text, Text, Text, Text);
 type Log = unsafe extern "C" fn(Text, i32, Text, u32, Text, Text);
@@ -47,8 +46,7 @@ struct Functions {
     device_arena: DeviceArena,
     device_malloc: DeviceMalloc,
     device_free: DeviceFree,
-    stream_device: StreamDevice,
-    stream_is_at_rest: StreamIsAtRest,
+    stream_state: StreamState,
     memory_changes: &'static AtomicU64,
     report_error: ReportError,
     log: Log,
@@ -109,11 +107,8 @@ fn load() -> Result<Functions, String> {
             device_free: std::mem::transmute::<*mut c_void, DeviceFree>(find(
                 c"softnpuDeviceFree",
             )?),
-            stream_device: std::mem::transmute::<*mut c_void, StreamDevice>(find(
-                c"softnpuStreamDevice",
-            )?),
-            stream_is_at_rest: std::mem::transmute::<*mut c_void, StreamIsAtRest>(find(
-                c"softnpuStreamIsAtRest",
+            stream_state: std::mem::transmute::<*mut c_void, StreamState>(find(
+                c"softnpuStreamState",
             )?),
             memory_changes: AtomicU64::from_ptr(find(c"softnpuMemoryChanges")?.cast()),
             report_error: std::mem::transmute::<*mut c_void, ReportError>(find(
@@ -147,18 +142,13 @@ pub(crate) fn current_device() -> Result<i32, Failure> {
     }
 }
 
-/// Device of a stream; `None` for a handle that is not a live one.
-pub(crate) fn stream_device(stream: *mut c_void) -> Result<Option<i32>, Failure> {
-    let mut device = -1;
-    // SAFETY: the runtime checks the handle; the result has a place.
-    let code = unsafe { (functions()?.stream_device)(stream, &raw mut device) };
-    Ok((code == 0).then_some(device))
-}
-
-/// Whether what is done now comes after all that is queued on a stream.
-pub(crate) fn is_at_rest(stream: *mut c_void) -> bool {
-    // SAFETY: the runtime checks the handle.
-    functions().is_ok_and(|functions| unsafe { (functions.stream_is_at_rest)(stream) } == 1)
+/// Device of a stream, and whether what is done now comes after all that is queued on it; `None` for
+/// a handle that is not a live one.
+pub(crate) fn stream_state(stream: *mut c_void) -> Result<Option<(i32, bool)>, Failure> {
+    let (mut device, mut at_rest) = (-1, 0);
+    // SAFETY: the runtime checks the handle; the results have a place.
+    let code = unsafe { (functions()?.stream_state)(stream, &raw mut device, &raw mut at_rest) };
+    Ok((code == 0).then_some((device, at_rest == 1)))
 }
 
 /// A device's memory as ranks share it.

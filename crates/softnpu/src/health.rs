@@ -16,14 +16,19 @@ pub static softnpuPendingTasks: AtomicU64 = AtomicU64::new(0);
 
 /// A place for a failure that somebody has to be told of; counted as pending until then.
 #[derive(Debug, Default)]
-pub(crate) struct Untold(Mutex<Option<Failure>>);
+pub(crate) struct Untold {
+    kept: Mutex<Option<Failure>>,
+    /// Whether there is one: waits look every time, and there is hardly ever any.
+    any: AtomicBool,
+}
 
 impl Untold {
     /// Keeps a failure, if none is kept: the first one stands.
     pub(crate) fn keep(&self, failure: Failure) {
-        let mut kept = self.0.lock();
+        let mut kept = self.kept.lock();
         if kept.is_none() {
             *kept = Some(failure);
+            self.any.store(true, Ordering::Release);
             softnpuPendingTasks.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -36,8 +41,13 @@ impl Untold {
 
     /// The failure; it was told now.
     pub(crate) fn take(&self) -> Option<Failure> {
-        let taken = self.0.lock().take();
+        if !self.any.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut kept = self.kept.lock();
+        let taken = kept.take();
         if taken.is_some() {
+            self.any.store(false, Ordering::Release);
             softnpuPendingTasks.fetch_sub(1, Ordering::AcqRel);
         }
         taken
@@ -45,7 +55,7 @@ impl Untold {
 
     /// The failure, which stays untold.
     pub(crate) fn peek(&self) -> Option<Failure> {
-        self.0.lock().clone()
+        self.kept.lock().clone()
     }
 }
 
