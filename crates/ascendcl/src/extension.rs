@@ -18,7 +18,7 @@ use softnpu::{NpuError, NpuResult};
 
 use crate::border::{In, Out, StreamHandle, Text, acl, ask};
 
-/// Keeps the counters in the library: nothing here reads it, programs do.
+/// Keeps the counters in the library: nothing here reads them, programs do.
 #[used]
 static KEEP: [&hccl_os::sync::AtomicU64; 2] = [&softnpuPendingTasks, &softnpuMemoryChanges];
 

@@ -125,9 +125,9 @@ fn reason_text(reason: u32) -> &'static str {
 /// **Inline data.** [`Self::publish_inline`] is to publish with some data beside the call, which all
 /// ranks may read where it is. `inline_of(p, s)` gives it once it has come, or nothing; the rule of
 /// memory holds for it as for `reached(p, s, 1)`, which may become true a little later only. The
-/// data stays until p publishes inline data again with a call of s + 2 or later, and p does so with
-/// a call s' only if it has found all ranks in call s' - 1 or a later one, so that nobody is at s'
-/// - 2 any more.
+/// data stays until p publishes inline data again with call s + 2 or a later one. Before p publishes
+/// inline data with a call, it has found all ranks in the call before or a later one: nobody needs
+/// what is overwritten any more.
 ///
 /// **Messages.** Each way between two ranks has messages with numbers from 1 on. The sender posts
 /// number n when it has found n - 1 taken; 0 counts as taken. The receiver finds n posted, and says
@@ -159,14 +159,16 @@ pub trait Fabric: Send + Sync {
     /// Makes a call known and raises the own progress to level 1 of it. Its number is greater than
     /// that of the one before.
     fn publish(&self, sequence: u64, call: &Call);
-    /// As [`Self::publish`], with up to [`INLINE_BYTES`](crate::INLINE_BYTES) bytes for all ranks to read, and a number by
-    /// which they compare calls before they look at them: equal digests stand for equal calls.
+    /// As [`Self::publish`], with up to [`INLINE_BYTES`](crate::INLINE_BYTES) bytes for all ranks to
+    /// read, and a number by which they compare calls before they look at them: equal digests stand
+    /// for equal calls.
     ///
     /// # Safety
     /// 1. The data is readable, and nobody writes it meanwhile.
     unsafe fn publish_inline(&self, sequence: u64, call: &Call, digest: u64, data: Data);
     /// What a peer published inline with a call, once it is there. The address is that of
-    /// [`INLINE_BYTES`](crate::INLINE_BYTES) bytes, aligned to 16; what was not published of them is anything.
+    /// [`INLINE_BYTES`](crate::INLINE_BYTES) bytes, aligned to 16; what was not published of them is
+    /// anything.
     fn inline_of(&self, peer: u32, sequence: u64) -> Option<Inline>;
     /// A peer's call, once its progress has reached it.
     fn call_of(&self, peer: u32, sequence: u64) -> Option<Call>;

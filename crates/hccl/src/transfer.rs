@@ -272,7 +272,7 @@ impl Transfers {
     /// A message to or from another rank, if it is short and the other side is quick; `None` if it
     /// is through.
     pub(crate) fn at_once(inner: &Arc<Inner>, request: &Transfer) -> Result<Option<Self>, Error> {
-        if !(request.is_short() && inner.spins) {
+        if !request.is_short() {
             return Self::new(inner.clone(), &[*request]).map(Some);
         }
         let fabric = &*inner.fabric;
@@ -288,7 +288,9 @@ impl Transfers {
             }
             Direction::Send => {}
             Direction::Receive => {
-                for _ in 0..LOOKS {
+                // Whoever waits on a core that others need keeps them from coming.
+                let looks = if inner.spins { LOOKS } else { 1 };
+                for _ in 0..looks {
                     if let Some(message) = fabric.posted(peer, item.first) {
                         if request.take_short(inner, &message).is_some() {
                             fabric.take(peer, item.first);

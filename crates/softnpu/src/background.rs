@@ -19,6 +19,9 @@ static STREAMS: RwLock<Vec<Weak<Stream>>> = RwLock::new(Vec::new());
 const NAP_MIN: Duration = Duration::from_micros(100);
 /// The moment grows to this while others do all the work anyway.
 const NAP_MAX: Duration = Duration::from_millis(2);
+/// The longest sleep while nothing is queued. A bell that is missed, since the kernel makes no fences
+/// any more, costs this and no more.
+const IDLE_MAX: Duration = Duration::from_secs(1);
 /// Naps without a queued task before the thread sleeps until one comes.
 const IDLE_NAPS: u32 = 10;
 
@@ -54,7 +57,7 @@ fn run() {
             let announced = SUBMITTED.announce();
             if PENDING.load(Ordering::SeqCst) == 0 {
                 // SAFETY: the bell is a static.
-                unsafe { sleep_on(&[announced.watch()], Duration::from_secs(3600)) };
+                unsafe { sleep_on(&[announced.watch()], IDLE_MAX) };
             }
             nap = NAP_MIN;
             continue;
