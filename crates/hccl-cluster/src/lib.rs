@@ -1,9 +1,12 @@
-//! Where the ranks of a communicator are, as people write it down: rank tables.
+//! Where the ranks of a communicator are and how they reach each other, as people write it down:
+//! rank tables, and the variables of HCCL's environment.
 //!
-//! Text goes in, a checked table or an error comes out. This crate reads no files, asks no device
-//! and knows no operator; who calls it brings the text, and compares the table with what is there.
+//! Text goes in, a checked table or an error comes out. This crate reads no files and no
+//! environment, asks no device and knows no operator; who calls it brings the text, and compares
+//! what it says with what is there.
 #![forbid(unsafe_code)]
 
+pub mod environment;
 mod error;
 mod json;
 mod node;

@@ -6,8 +6,9 @@ use super::{Address, AddressKind, Level, NetType, Rank, RankTable, Server, Versi
 
 impl RankTable {
     /// A digest of what the table says: the same for any blanks, any order of keys and any order
-    /// of servers and ranks in lists, on every machine. FNV-1a with 128 bits; it tells tables apart that differ by accident, and
-    /// is no defence against somebody who looks for two with the same.
+    /// of servers and ranks in lists, on every machine. FNV-1a with 128 bits; it tells tables
+    /// apart that differ by accident, and is no defence against somebody who looks for two with
+    /// the same.
     ///
     /// Every field is taken apart by name here, so that one that is added cannot be forgotten.
     pub fn digest(&self) -> [u8; 16] {

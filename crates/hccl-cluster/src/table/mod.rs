@@ -152,7 +152,8 @@ impl RankTable {
         if bytes > TEXT_MAX {
             return Err(RankTableError::TooLong { bytes, limit: TEXT_MAX });
         }
-        let json = Json::parse(text)?;
+        // Some editors begin a file with a mark of its byte order, which says nothing here.
+        let json = Json::parse(text.strip_prefix('\u{feff}').unwrap_or(text))?;
         let root = Node::root(&json);
         let version = version(&root)?;
         check_status(&root, version)?;

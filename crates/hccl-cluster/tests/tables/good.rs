@@ -226,6 +226,12 @@ fn a_digest_is_of_what_a_table_says() {
 }
 
 #[test]
+fn editors_may_leave_their_marks() {
+    let text = format!("\u{feff}{}\r\n", SERVERS.replace('\n', "\r\n"));
+    assert_eq!(parse(&text), parse(SERVERS));
+}
+
+#[test]
 fn as_many_ranks_as_allowed() {
     let table = parse_devices(65536).unwrap();
     assert_eq!(table.groups(), [[65536]]);
