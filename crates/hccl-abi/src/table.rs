@@ -51,9 +51,7 @@ impl<T> Table<T> {
         let slot = &mut guard.slots[index];
         slot.generation = slot.generation.wrapping_add(1);
         slot.object = Some(object);
-        let handle =
-            (usize::from(self.kind) << 56) | ((slot.generation as usize) << INDEX_BITS) | index;
-        Some(handle as *mut c_void)
+        Some(self.handle(slot.generation, index))
     }
 
     /// The object behind a handle, if the handle is one of ours and still valid.
@@ -65,6 +63,31 @@ impl<T> Table<T> {
             return None;
         }
         slot.object.clone()
+    }
+
+    /// Puts another object behind a handle that is valid, and gives back the one before.
+    pub fn replace(&self, handle: *const c_void, object: Arc<T>) -> Option<Arc<T>> {
+        let (index, generation) = self.parts(handle)?;
+        let mut guard = self.slots.write();
+        let slot = guard.slots.get_mut(index)?;
+        if slot.generation != generation {
+            return None;
+        }
+        let before = slot.object.take()?;
+        slot.object = Some(object);
+        Some(before)
+    }
+
+    /// Objects that pass a test, with their handles.
+    pub fn find(&self, test: impl Fn(&T) -> bool) -> Vec<(*mut c_void, Arc<T>)> {
+        let guard = self.slots.read();
+        let mut found = Vec::new();
+        for (index, slot) in guard.slots.iter().enumerate() {
+            if let Some(object) = slot.object.as_ref().filter(|object| test(object)) {
+                found.push((self.handle(slot.generation, index), object.clone()));
+            }
+        }
+        found
     }
 
     /// Takes the object out; the handle is stale from now on.
@@ -98,9 +121,12 @@ impl<T> Table<T> {
         let (index, slot) = guard.slots.iter().enumerate().find(|(_, slot)| {
             slot.object.as_ref().is_some_and(|stored| Arc::ptr_eq(stored, object))
         })?;
-        let handle =
-            (usize::from(self.kind) << 56) | ((slot.generation as usize) << INDEX_BITS) | index;
-        Some(handle as *mut c_void)
+        Some(self.handle(slot.generation, index))
+    }
+
+    fn handle(&self, generation: u32, index: usize) -> *mut c_void {
+        let handle = (usize::from(self.kind) << 56) | ((generation as usize) << INDEX_BITS) | index;
+        handle as *mut c_void
     }
 
     fn parts(&self, handle: *const c_void) -> Option<(usize, u32)> {
@@ -135,7 +161,11 @@ mod tests {
         }
         let object = table.get(b).unwrap();
         assert_eq!(table.handle_of(&object), Some(b));
-        table.retain(|n| *n != 11);
+        assert_eq!(table.find(|n| *n > 11), [(c, Arc::new(12))]);
+        assert_eq!(table.replace(b, Arc::new(13)).as_deref(), Some(&11));
+        assert_eq!(table.get(b).as_deref(), Some(&13));
+        assert_eq!(table.replace(a, Arc::new(14)), None);
+        table.retain(|n| *n != 13);
         assert_eq!(table.get(b), None);
     }
 }

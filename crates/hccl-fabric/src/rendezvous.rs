@@ -50,6 +50,9 @@ pub enum JoinError {
     /// The root cannot be reached from here.
     #[error("{0}")]
     Unreachable(String),
+    /// Somebody else has opened the meeting place.
+    #[error("{0}")]
+    Taken(String),
     /// The system refused something.
     #[error("{what}: {error}")]
     System {
@@ -83,9 +86,25 @@ impl Server {
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |since| since.as_micros() as u64);
         let process = hccl_os::process::own_id();
-        let info = RootInfo { nonce, host, process, device, micros };
-        let listener =
-            Listener::bind(&info.socket_name()).map_err(system("opening the root's socket"))?;
+        Self::open_at(RootInfo { nonce, host, process, device, micros })
+    }
+
+    /// Opens a meeting place that ranks agreed on ([`RootInfo::agreed`]).
+    ///
+    /// # Errors
+    /// When it is open already, or the system gives no socket.
+    pub fn open_at(info: RootInfo) -> Result<Self, JoinError> {
+        let listener = Listener::bind(&info.socket_name()).map_err(|error| {
+            if error.is_address_in_use() {
+                JoinError::Taken(
+                    "the meeting place of these ranks is open already: another process plays the \
+                     same rank, or an earlier attempt has not ended"
+                        .into(),
+                )
+            } else {
+                system("opening the root's socket")(error)
+            }
+        })?;
         Ok(Self { info, listener })
     }
 
@@ -451,13 +470,23 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     let connection = Connection::connect(&root.socket_name(), started + timeout).map_err(
         |error| match error {
             OsError::TimedOut => JoinError::Missing(format!(
-                "rank {rank} found nobody at the root's socket within {timeout:?}: the root \
-                 (process {}) has ended, has given up, or has let its ranks go already",
-                root.process
+                "rank {rank} found nobody at the root's socket within {timeout:?}: {} has not come, \
+                 has ended, has given up, or has let its ranks go already",
+                root.whom()
             )),
             error => JoinError::System { what: "connecting to the root", error },
         },
     )?;
+    // The name of an agreed place can be guessed, so whoever listens there must be one of ours.
+    let own = hccl_os::process::own_user();
+    let host = connection.peer().map_err(system("asking who the root is"))?;
+    if host.uid != own && host.uid != 0 && own != 0 {
+        return Err(JoinError::Taken(format!(
+            "the meeting place of these ranks was opened by user {}, and this process belongs to \
+             user {own}",
+            host.uid
+        )));
+    }
     let tag = process_tag()?;
     let member = Member {
         pid: hccl_os::process::own_id(),
@@ -566,15 +595,15 @@ fn receive(
     deadline: Instant,
     timeout: Duration,
 ) -> Result<(Wire, Vec<OwnedFd>), JoinError> {
-    let process = root.process;
+    let whom = || root.whom();
     let message = connection.recv(deadline).map_err(|error| match error {
         OsError::Closed => JoinError::Left(format!(
-            "the root (process {process}) closed the connection: it has ended, or is through with \
-             this communicator"
+            "{} closed the connection: it has ended, or is through with this communicator",
+            whom()
         )),
-        OsError::TimedOut => JoinError::Missing(format!(
-            "the root (process {process}) did not answer within {timeout:?}"
-        )),
+        OsError::TimedOut => {
+            JoinError::Missing(format!("{} did not answer within {timeout:?}", whom()))
+        }
         error => JoinError::System { what: "hearing the root", error },
     })?;
     match Wire::from_bytes(&message.bytes) {

@@ -4,6 +4,7 @@
 //! namespace u64 at 44, root's process u32 at 52, root's device i32 at 56, microseconds u64 at 60,
 //! checksum u64 at 68, zeros to the end.
 
+use hccl_os::OsError;
 use hccl_os::host::HostId;
 
 /// Size of the block, fixed by the HCCL interface.
@@ -20,7 +21,8 @@ pub struct RootInfo {
     pub nonce: [u8; 16],
     /// Host and network namespace of the root.
     pub host: HostId,
-    /// Process of the root, for names and messages.
+    /// Process of the root, for names and messages; 0 where ranks agreed on a place without knowing
+    /// who opens it.
     pub process: u32,
     /// Device of the root, for names and messages.
     pub device: i32,
@@ -54,6 +56,31 @@ pub enum RootInfoError {
 }
 
 impl RootInfo {
+    /// A meeting place that ranks of this user on this host find without a word between them: it
+    /// follows from what all of them know. One rank opens it ([`Server::open_at`](crate::Server)).
+    ///
+    /// # Errors
+    /// When the host cannot be told apart from others.
+    pub fn agreed(device: i32, known: &[&[u8]]) -> Result<Self, OsError> {
+        let user = hccl_os::process::own_user().to_le_bytes();
+        let mut sum = Fnv128::new();
+        for part in [b"agreed".as_slice(), &user].iter().chain(known) {
+            // Lengths keep ("ab", "c") and ("a", "bc") apart.
+            sum.add(&(part.len() as u64).to_le_bytes());
+            sum.add(part);
+        }
+        let host = hccl_os::host::host_id()?;
+        Ok(Self { nonce: sum.0.to_le_bytes(), host, process: 0, device, micros: 0 })
+    }
+
+    /// The root in words.
+    pub(crate) fn whom(&self) -> String {
+        match self.process {
+            0 => "the root".to_owned(),
+            process => format!("the root (process {process})"),
+        }
+    }
+
     /// The block as it travels.
     pub fn to_bytes(&self) -> [u8; ROOT_INFO_BYTES] {
         let mut bytes = [0u8; ROOT_INFO_BYTES];
@@ -115,6 +142,23 @@ fn field<const N: usize>(bytes: &[u8; ROOT_INFO_BYTES], at: usize) -> [u8; N] {
     field
 }
 
+/// FNV-1a of 128 bits: places of different jobs do not meet by chance, and those of other users are
+/// told by the kernel.
+struct Fnv128(u128);
+
+impl Fnv128 {
+    fn new() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+        for &byte in bytes {
+            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(PRIME);
+        }
+    }
+}
+
 /// FNV-1a, which is enough against damage; the nonce is what keeps strangers out.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
@@ -125,6 +169,14 @@ fn checksum(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn agreed_places_follow_from_what_is_known() {
+        let place = |known: &[&[u8]]| RootInfo::agreed(1, known).unwrap().nonce;
+        assert_eq!(place(&[b"ab", b"c"]), place(&[b"ab", b"c"]));
+        assert_ne!(place(&[b"ab", b"c"]), place(&[b"a", b"bc"]));
+        assert_ne!(place(&[b"ab"]), place(&[b"ab", b""]));
+    }
 
     #[test]
     fn a_block_survives_the_way_and_damage_is_found() {

@@ -32,6 +32,13 @@ pub enum OsError {
     TimedOut,
 }
 
+impl OsError {
+    /// Whether a name or an address is taken.
+    pub fn is_address_in_use(&self) -> bool {
+        matches!(self, Self::Call { errno: Errno::ADDRINUSE, .. })
+    }
+}
+
 /// Result of this crate's calls.
 pub type OsResult<T> = Result<T, OsError>;
 
