@@ -79,9 +79,9 @@ typedef enum {
     HCCL_SEND_RECV_RESERVED = 2
 } HcclSendRecvType;
 
-/** Switches of the whole process. */
+/** Switches of the whole process; see HcclSetConfig. */
 typedef enum {
-    HCCL_DETERMINISTIC = 0,
+    HCCL_DETERMINISTIC = 0, /**< 0 off, 1 on, 2 strict (in the order of the ranks) */
     HCCL_CONFIG_RESERVED = 1
 } HcclConfig;
 
@@ -195,6 +195,15 @@ typedef enum {
 
 /** A communicator; opaque. */
 typedef void *HcclComm;
+
+/** A symmetric window; opaque. */
+typedef void *HcclCommSymWindow;
+
+/** Memory that is registered with a communicator; opaque. */
+typedef void *HcclMemHandle;
+
+/** Called before and after a communicator is destroyed or resumed. */
+typedef void (*HcclCommStateCallback)(HcclComm comm, HcclCommStatePhase phase, void *args);
 
 /** How ranks find each other: made by the root, carried byte for byte to all ranks. */
 typedef struct HcclRootInfo {

@@ -320,6 +320,11 @@ impl Communicator {
         self.0.select(operator, size_class(block_bytes))
     }
 
+    /// Where a piece of the memory that a rank shares is in this process; `None` where there is none.
+    pub fn address_of(&self, rank: u32, piece: Piece) -> Option<*mut u8> {
+        self.0.fabric.memory(rank, piece.offset, piece.len)
+    }
+
     /// How well the plans that are kept have served so far.
     pub fn plan_statistics(&self) -> PlanStatistics {
         self.0.plans.statistics()

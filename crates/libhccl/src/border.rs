@@ -40,6 +40,11 @@ pub(crate) fn call(name: &str, body: impl FnOnce() -> Result<(), Failure>) -> c_
 fn tell(name: &str, failure: &Failure) -> c_int {
     let Failure { status, record } = failure;
     let code = *status as c_int;
+    if *status == Status::Again {
+        // The caller tries again, which is no failure.
+        log_line!(Warning, name, "{}", record.text);
+        return code;
+    }
     log_line!(
         Error,
         name,

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use hccl::HcclAlgo;
+use hccl::{HcclAlgo, Product};
 
+use crate::environment::exec_seconds;
 use crate::errors::Failure;
+use crate::runtime::product;
+use crate::{expansion, retry};
 
 /// Size of the newest layout that this library knows (version 11).
 const SIZE: usize = 2248;
@@ -25,6 +28,12 @@ pub(crate) struct Config {
     pub(crate) buffer_bytes: Option<u64>,
     /// Which algorithms operators run.
     pub(crate) algo: Option<HcclAlgo>,
+    /// Free text for diagnosis.
+    pub(crate) udi: Option<String>,
+    /// Where operators are expanded, in the numbering of this field; 0 for nothing said.
+    pub(crate) expansion: u32,
+    /// Most memory of a symmetric window, gigabytes.
+    pub(crate) window_gigabytes: Option<u64>,
 }
 
 /// Reads the caller's structure.
@@ -68,7 +77,11 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
             _ => Ok(()),
         };
     range("hcclBufferSize", set(1, 24), &|v| v >= 1, "greater than or equal to 1(MB)")?;
-    range("hcclDeterministic", set(1, 28), &|v| v <= 2, "0, 1 or 2")?;
+    let deterministic = set(1, 28);
+    range("hcclDeterministic", deterministic, &|v| v <= 2, "0, 1 or 2")?;
+    if deterministic == Some(2) {
+        strict_is_there(call, "hcclDeterministic", product())?;
+    }
     range(
         "hcclRdmaTrafficClass",
         set(5, 292),
@@ -79,18 +92,18 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
     let zero_copy = has(7, 313).then(|| u32::from(bytes[312]));
     range("aclGraphZeroCopyEnable", zero_copy, &|v| v <= 1, "0 or 1")?;
     let exec_timeout = match set(8, 316) {
-        // Read as a signed number: other negative values than "not set" are out of range.
-        Some(seconds) if seconds <= i32::MAX as u32 => {
-            Some((seconds > 0).then(|| Duration::from_secs(seconds.into())))
-        }
         Some(seconds) => {
-            crate::runtime::log_line!(
-                Warning,
-                call,
-                "hcclExecTimeOut {} is ignored; allowed is 0 to 2147483647",
-                seconds.cast_signed()
-            );
-            None
+            // Read as a signed number: other negative values than "not set" are out of range.
+            let signed = i64::from(seconds.cast_signed());
+            let taken = u64::try_from(signed).ok().and_then(|it| exec_seconds(product(), it));
+            if taken.is_none() {
+                crate::runtime::log_line!(
+                    Warning,
+                    call,
+                    "hcclExecTimeOut {signed} is out of range on this product and ignored"
+                );
+            }
+            taken.map(|seconds| (seconds > 0).then(|| Duration::from_secs(seconds)))
         }
         None => None,
     };
@@ -105,7 +118,42 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
         })?),
         None => None,
     };
-    Ok(Config { name, exec_timeout, buffer_bytes, algo })
+    let udi = if has(3, 288) { text(call, "hcclUdi", &bytes[160..288])? } else { None };
+    let expansion = word(4, 288).unwrap_or(0);
+    let expansion = if expansion <= expansion::LAST_CONFIGURED {
+        expansion
+    } else {
+        crate::runtime::log_line!(
+            Warning,
+            call,
+            "hcclOpExpansionMode {expansion} is ignored; allowed is 0 to {}",
+            expansion::LAST_CONFIGURED
+        );
+        0
+    };
+    if has(8, 2098)
+        && let Some(params) = text(call, "hcclRetryParams", &bytes[1970..2098])?
+    {
+        retry::check_params(&params)
+            .map_err(|expect| bad("hcclRetryParams", params.clone(), expect))?;
+    }
+    let window_gigabytes = has(10, 2240).then(|| u64_at(&bytes, 2232));
+    if window_gigabytes == Some(0) {
+        let expect = "greater than or equal to 1(GB)";
+        return Err(bad("hcclSymWinMaxMemSizePerRank", "0".into(), expect));
+    }
+    Ok(Config { name, exec_timeout, buffer_bytes, algo, udi, expansion, window_gigabytes })
+}
+
+/// Refuses strict determinism where the product does not have it.
+pub(crate) fn strict_is_there(call: &str, field: &str, product: Product) -> Result<(), Failure> {
+    match product {
+        Product::A2 | Product::A3 | Product::Ascend950 => Ok(()),
+        other => {
+            let value = format!("2 (strict) on {other:?}");
+            Err(Failure::unsupported(call, field, &value, "0 or 1 on this product"))
+        }
+    }
 }
 
 /// A text field: NUL-terminated within its bounds, empty means not set.

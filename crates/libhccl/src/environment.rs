@@ -3,11 +3,12 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use hccl::{BUFFER_BYTES, HcclAlgo, Topology};
+use hccl::{BUFFER_BYTES, HcclAlgo, Product, Topology};
 use hccl_kernels::Isa;
 
 use crate::errors::{Failure, Record, Status};
-use crate::runtime::log_line;
+use crate::expansion::{self, Mode};
+use crate::runtime::{log_line, product};
 
 /// What the environment asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,42 +25,45 @@ pub(crate) struct Environment {
     pub(crate) topology: Option<Topology>,
     /// A log line for each operator call.
     pub(crate) entry_log: bool,
+    /// What kind of determinism is asked for, if any: 0 none, 1 some, 2 strict.
+    pub(crate) deterministic: Option<i32>,
+    /// Where operators are to be expanded.
+    pub(crate) expansion: Option<Mode>,
 }
 
 const CONNECT_DEFAULT: u64 = 120;
 const EXEC_DEFAULT: u64 = 1836;
 
-/// Variables that are known and choose among things of which there is only one here.
-const WITHOUT_EFFECT: &[&str] = &[
-    "HCCL_OP_EXPANSION_MODE",
-    "HCCL_INTRA_PCIE_ENABLE",
-    "HCCL_INTRA_ROCE_ENABLE",
-    "HCCL_INTER_HCCS_DISABLE",
-    "HCCL_LOGIC_SUPERPOD_ID",
-    "HCCL_ALG_MULTIPLE_DIMENSION_SPLIT_RATIO",
-    "HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT",
-    "HCCL_RDMA_QPS_PER_CONNECTION",
-    "HCCL_RDMA_QP_PORT_CONFIG_PATH",
-    "HCCL_MULTI_QP_THRESHOLD",
-    "HCCL_IF_IP",
-    "HCCL_SOCKET_IFNAME",
-    "HCCL_SOCKET_FAMILY",
-    "HCCL_IF_BASE_PORT",
-    "HCCL_HOST_SOCKET_PORT_RANGE",
-    "HCCL_NPU_SOCKET_PORT_RANGE",
-    "HCCL_RDMA_TC",
-    "HCCL_RDMA_SL",
-    "HCCL_RDMA_TIMEOUT",
-    "HCCL_RDMA_RETRY_CNT",
-    "HCCL_DIAGNOSE_ENABLE",
-    "HCCL_DEBUG_CONFIG",
-    "HCCL_DFS_CONFIG",
-    "HCCL_OP_RETRY_ENABLE",
-    "HCCL_OP_RETRY_PARAMS",
-    "HCCL_WHITELIST_DISABLE",
-    "HCCL_WHITELIST_FILE",
-    "HCCL_TUNER_PLUGIN",
+/// Variables that act. The others that HCCL knows choose among things of which there is only one
+/// here.
+const ACTING: &[&str] = &[
+    "HCCL_CONNECT_TIMEOUT",
+    "HCCL_EXEC_TIMEOUT",
+    "HCCL_BUFFSIZE",
+    "HCCL_DETERMINISTIC",
+    "HCCL_ENTRY_LOG_ENABLE",
 ];
+
+/// Variables without effect that the documents do not list.
+const UNDOCUMENTED: &[&str] = &["HCCL_TUNER_PLUGIN"];
+
+/// On the products without a time-out of their own in the device, waits are as long as so many
+/// seconds allow in whole steps.
+const STEP_SECONDS: u64 = 68;
+/// The longest wait there.
+const LONGEST_SECONDS: u64 = 17340;
+
+/// Seconds that a product waits where so many are asked for; 0 is for as long as it takes. `None`
+/// for a number that it does not take.
+pub(crate) fn exec_seconds(product: Product, seconds: u64) -> Option<u64> {
+    match product {
+        Product::Ascend910 | Product::Ascend310P => {
+            let whole = (seconds / STEP_SECONDS * STEP_SECONDS).max(STEP_SECONDS);
+            (1..=LONGEST_SECONDS).contains(&seconds).then_some(whole)
+        }
+        _ => (seconds <= 2_147_483_647).then_some(seconds),
+    }
+}
 
 /// The variable that groups the devices of this host into servers, and these into superpods.
 const TOPOLOGY: &str = "SOFTNPU_TOPOLOGY";
@@ -76,7 +80,8 @@ pub(crate) fn parse_algo(name: &str, text: &str) -> Result<HcclAlgo, Failure> {
 pub(crate) fn environment() -> Result<&'static Environment, Failure> {
     static ENVIRONMENT: OnceLock<Result<Environment, Failure>> = OnceLock::new();
     let read = || {
-        let environment = Environment::from_lookup(|name| std::env::var(name).ok())?;
+        let text = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+        let environment = Environment::from_lookup(text, product())?;
         let tell = |name: &str, value: &dyn std::fmt::Display| {
             let source = if std::env::var_os(name).is_some() { "environment" } else { "default" };
             log_line!(Event, "environment", "[HCCL_ENV] {name} set by {source} to [{value}]");
@@ -92,8 +97,10 @@ pub(crate) fn environment() -> Result<&'static Environment, Failure> {
         }
         tell(Isa::VARIABLE, &Isa::chosen());
         tell("HCCL_ENTRY_LOG_ENABLE", &u8::from(environment.entry_log));
-        for name in WITHOUT_EFFECT {
-            if let Ok(value) = std::env::var(name) {
+        let known = hccl_cluster::environment::VARIABLES.iter().map(|variable| variable.name);
+        let idle = known.filter(|name| !ACTING.contains(name)).chain(UNDOCUMENTED.iter().copied());
+        for name in idle {
+            if let Some(value) = text(name) {
                 log_line!(
                     Warning,
                     "environment",
@@ -107,15 +114,21 @@ pub(crate) fn environment() -> Result<&'static Environment, Failure> {
 }
 
 impl Environment {
-    fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, Failure> {
+    fn from_lookup(
+        lookup: impl Fn(&str) -> Option<String>,
+        product: Product,
+    ) -> Result<Self, Failure> {
+        hccl_cluster::environment::check_all(&lookup).map_err(|wrong| {
+            let record = Record::environment(wrong.name, &wrong.value, wrong.expect);
+            Failure::new(Status::Para, record)
+        })?;
         // An empty value, and the literal that tools write for one, mean unset.
         let get = |name: &str| lookup(name).filter(|v| !v.is_empty() && v != "EmptyString");
         let number = |name: &str, range: std::ops::RangeInclusive<u64>, default, expect: &str| {
             let Some(text) = get(name) else {
                 return Ok(default);
             };
-            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-            let value = text.parse().ok().filter(|value| digits && range.contains(value));
+            let value = text.parse().ok().filter(|value| range.contains(value));
             value
                 .ok_or_else(|| Failure::new(Status::Para, Record::environment(name, &text, expect)))
         };
@@ -131,6 +144,11 @@ impl Environment {
             EXEC_DEFAULT,
             "a number greater than or equal to 0s and less than or equal to 2147483647s",
         )?;
+        let exec = exec_seconds(product, exec).ok_or_else(|| {
+            let expect = "a number greater than or equal to 1s and less than or equal to 17340s";
+            let record = Record::environment("HCCL_EXEC_TIMEOUT", &exec.to_string(), expect);
+            Failure::new(Status::Para, record)
+        })?;
         let buffer = number(
             "HCCL_BUFFSIZE",
             1..=u64::from(u32::MAX),
@@ -148,15 +166,34 @@ impl Environment {
             })?),
             None => None,
         };
+        let expansion = match get("HCCL_OP_EXPANSION_MODE") {
+            Some(word) => Some(expansion::parse(&word).ok_or_else(|| {
+                let name = "HCCL_OP_EXPANSION_MODE";
+                Failure::new(Status::Para, Record::environment(name, &word, expansion::EXPECT))
+            })?),
+            None => None,
+        };
         let entry_log = number("HCCL_ENTRY_LOG_ENABLE", 0..=1, 0, "0 or 1")?;
-        if let Some(word) = get("HCCL_DETERMINISTIC") {
+        let deterministic = match get("HCCL_DETERMINISTIC") {
             // Reductions are in rank order always, which is what the strictest word asks for.
-            let known = ["true", "false", "strict"];
-            if !known.contains(&word.to_ascii_lowercase().as_str()) {
-                let record =
-                    Record::environment("HCCL_DETERMINISTIC", &word, "true, false or strict");
-                return Err(Failure::new(Status::Para, record));
-            }
+            Some(word) => Some(match word.to_ascii_lowercase().as_str() {
+                "false" => 0,
+                "true" => 1,
+                "strict" => 2,
+                _ => {
+                    let record =
+                        Record::environment("HCCL_DETERMINISTIC", &word, "true, false or strict");
+                    return Err(Failure::new(Status::Para, record));
+                }
+            }),
+            None => None,
+        };
+        if deterministic == Some(2)
+            && !matches!(product, Product::A2 | Product::A3 | Product::Ascend950)
+        {
+            let expect = "true or false on this product";
+            let record = Record::environment("HCCL_DETERMINISTIC", "strict", expect);
+            return Err(Failure::new(Status::NotSupport, record));
         }
         Ok(Self {
             connect_timeout: Duration::from_secs(connect),
@@ -165,6 +202,51 @@ impl Environment {
             algo,
             topology,
             entry_log: entry_log == 1,
+            deterministic,
+            expansion,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)], product: Product) -> Result<Environment, Failure> {
+        let lookup = |name: &str| {
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        Environment::from_lookup(lookup, product)
+    }
+
+    #[test]
+    fn a_bad_value_is_named_also_where_the_variable_has_no_effect() {
+        for (name, value) in [("HCCL_RDMA_TC", "133"), ("HCCL_IF_BASE_PORT", "80")] {
+            let failure = read(&[(name, value)], Product::A2).unwrap_err();
+            assert_eq!((failure.status, failure.record.code), (Status::Para, "EI0001"));
+            assert!(failure.record.text.contains(name), "{}", failure.record.text);
+        }
+        assert!(read(&[("HCCL_RDMA_TC", "132")], Product::A2).is_ok());
+    }
+
+    #[test]
+    fn strict_determinism_is_not_there_on_all_products() {
+        let strict = [("HCCL_DETERMINISTIC", "strict")];
+        assert_eq!(read(&strict, Product::A2).unwrap().deterministic, Some(2));
+        assert_eq!(read(&strict, Product::Ascend910).unwrap_err().status, Status::NotSupport);
+    }
+
+    #[test]
+    fn old_products_wait_in_steps() {
+        let seconds = |text: &str, product| {
+            read(&[("HCCL_EXEC_TIMEOUT", text)], product)
+                .map(|it| it.exec_timeout.map(|time| time.as_secs()))
+                .ok()
+        };
+        assert_eq!(seconds("600", Product::Ascend910), Some(Some(544)));
+        assert_eq!(seconds("1", Product::Ascend310P), Some(Some(68)));
+        assert_eq!(seconds("0", Product::Ascend910), None);
+        assert_eq!(seconds("0", Product::A2), Some(None));
+        assert_eq!(seconds("600", Product::A2), Some(Some(600)));
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use hccl::Error;
 use hccl_fabric::JoinError;
+use hccl_os::OsError;
 
 /// `HcclResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +15,15 @@ pub(crate) enum Status {
     Memory = 3,
     Internal = 4,
     NotSupport = 5,
+    Unavail = 7,
     Syscall = 8,
     Timeout = 9,
+    OpenFile = 10,
     Runtime = 15,
     Network = 19,
+    Again = 20,
     Remote = 21,
+    Suspending = 22,
 }
 
 /// A record of the error catalogue.
@@ -73,6 +78,32 @@ impl Record {
         )
     }
 
+    /// A rank table that cannot be read, or whose content is wrong.
+    pub(crate) fn rank_table(code: &str, path: &str, text: &str) -> Self {
+        let text = format!("rank table {path}: {text}");
+        let (code, title, keys) = match code {
+            "EI0017" => ("EI0017", "Config_Error_Ranktable", "[InitGroupStage][RanktableCheck]"),
+            "EI0014" => ("EI0014", "Config_Error_Ranktable", "[InitGroupStage][RanktableCheck]"),
+            _ => ("EI0004", "File_Operation_Error_Parse", "[InitGroupStage][RanktableConfig]"),
+        };
+        Self::new(code, title, keys, text)
+            .advice("The rank table is wrong.", "Correct the key or the file that is named.")
+    }
+
+    /// A meeting place that somebody else has.
+    fn taken(text: String) -> Self {
+        Self::new(
+            "EI0019",
+            "Communication_Error_Bind_IP_Port",
+            "[InitGroupStage][RanktableDetect]",
+            text,
+        )
+        .advice(
+            "Two jobs of one user play the same ranks.",
+            "End the other job, or give each a rank table or communicators of its own.",
+        )
+    }
+
     fn negotiation(text: String) -> Self {
         Self::new(
             "EI0015",
@@ -118,8 +149,18 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// A system call that failed before anything was tried.
+    pub(crate) fn from_system(error: OsError) -> Self {
+        Self::new(Status::Syscall, Record::internal(&error.to_string()))
+    }
+}
+
 impl From<JoinError> for Failure {
     fn from(error: JoinError) -> Self {
+        if let JoinError::Taken(text) = error {
+            return Self::new(Status::Unavail, Record::taken(text));
+        }
         let status = match &error {
             JoinError::Invalid(_) => Status::Para,
             JoinError::Missing(_) => Status::Timeout,

@@ -1,13 +1,15 @@
 //! The operators: arguments are checked in the documented order, then the operation is queued.
 
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 
 use hccl::{DataType, Error, Memory, Operator, Piece, Request};
 
 use crate::border::{hccl_call, present};
-use crate::communicators::{Comm, comm};
+use crate::communicators::{Comm, operable};
 use crate::environment::environment;
 use crate::errors::{Failure, record_of, status_of};
+use crate::group::{self, Collective};
 use crate::runtime::{log_line, place, stream_state};
 use crate::support::{movable, reducible};
 use crate::task::enqueue;
@@ -18,7 +20,7 @@ const COUNT_MAX: u64 = 0x7_FFFF_FFFF;
 /// A call on its way to the engine.
 pub(crate) struct Issue<'a> {
     pub(crate) call: &'static str,
-    pub(crate) comm: &'a Comm,
+    pub(crate) comm: &'a Arc<Comm>,
     pub(crate) stream: *mut c_void,
     pub(crate) request: Request,
     pub(crate) input: (&'static str, *const c_void),
@@ -98,6 +100,17 @@ pub(crate) fn piece(
     Ok(Piece { offset: found.offset, len: found.left })
 }
 
+/// Finds so many bytes in the memory of the communicator's device.
+pub(crate) fn device_memory(
+    call: &str,
+    comm: &Comm,
+    name: &str,
+    pointer: *const c_void,
+    bytes: u64,
+) -> Result<Piece, Failure> {
+    piece(call, comm, name, pointer, bytes, DataType::U8, false)
+}
+
 impl Issue<'_> {
     /// Finds a buffer of so many elements.
     fn piece(&self, name: &str, pointer: *const c_void, elements: u64) -> Result<Memory, Failure> {
@@ -132,16 +145,42 @@ impl Issue<'_> {
                 comm.device
             );
         }
-        let _in_order = comm.issue.lock();
-        let started = if at_rest {
-            comm.engine.start_or_finish(self.request)
-        } else {
-            comm.engine.start(self.request).map(Some)
-        };
-        match started.map_err(|error| refused(call, &error))? {
-            Some(operation) => enqueue(operator.name(), operation, stream),
-            None => Ok(()),
+        if group::is_open() {
+            let Self { request, .. } = self;
+            return group::keep_collective(Collective {
+                call,
+                comm: comm.clone(),
+                stream,
+                request,
+            });
         }
+        issue(comm, self.request, call, (stream, at_rest))
+    }
+}
+
+/// Starts a collective of a group that ends.
+pub(crate) fn start(collective: Collective) -> Result<(), Failure> {
+    let Collective { call, comm, stream, request } = collective;
+    let at_rest = check_stream(call, &comm, stream)?;
+    issue(&comm, request, call, (stream, at_rest))
+}
+
+fn issue(
+    comm: &Comm,
+    request: Request,
+    call: &str,
+    (stream, at_rest): (*mut c_void, bool),
+) -> Result<(), Failure> {
+    let operator = request.operator;
+    let _in_order = comm.issue.lock();
+    let started = if at_rest {
+        comm.engine.start_or_finish(request)
+    } else {
+        comm.engine.start(request).map(Some)
+    };
+    match started.map_err(|error| refused(call, &error))? {
+        Some(operation) => enqueue(operator.name(), operation, stream),
+        None => Ok(()),
     }
 }
 
@@ -164,7 +203,7 @@ fn reduction(
 ) -> Result<(), Failure> {
     let (handle, stream) = handles;
     present(call, "stream", stream)?;
-    let comm = comm(call, handle)?;
+    let comm = operable(call, handle)?;
     let [input, output] = buffers;
     if count > 0 {
         // Buffers of nothing need not exist: frameworks pass empty tensors as NULL.
@@ -206,7 +245,7 @@ fn movement(
 ) -> Result<(), Failure> {
     let (handle, stream) = handles;
     present(call, "stream", stream)?;
-    let comm = comm(call, handle)?;
+    let comm = operable(call, handle)?;
     let [input, output] = buffers;
     if count > 0 {
         if operator != Operator::Scatter || comm.engine.rank() == root {
@@ -357,7 +396,7 @@ hccl_call! {
     ) {
         const CALL: &str = "HcclAlltoAll";
         present(CALL, "stream", stream)?;
-        comm(CALL, handle)?;
+        operable(CALL, handle)?;
         if send_count != receive_count || send_type != receive_type {
             let value = format!("{receive_count} of type {receive_type}");
             let expect = format!("as sendCount and sendType, {send_count} of type {send_type}");
@@ -381,7 +420,7 @@ hccl_call! {
     fn HcclBarrier(handle: *mut c_void, stream: *mut c_void) {
         const CALL: &str = "HcclBarrier";
         present(CALL, "stream", stream)?;
-        let comm = comm(CALL, handle)?;
+        let comm = operable(CALL, handle)?;
         let request = Request {
             operator: Operator::Barrier,
             data_type: DataType::U8,

@@ -26,6 +26,7 @@ pub(crate) enum Level {
 }
 
 type GetDevice = unsafe extern "C" fn(*mut i32) -> c_int;
+type PhysicalDevice = unsafe extern "C" fn(i32, *mut i32) -> c_int;
 type Submit = unsafe extern "C" fn(*mut c_void, *const Task) -> c_int;
 type MemoryOf = unsafe extern "C" fn(*const c_void, *mut Memory) -> c_int;
 type DeviceArena = unsafe extern "C" fn(i32, *mut Memory) -> c_int;
@@ -40,6 +41,7 @@ type Log = unsafe extern "C" fn(Text, i32, Text, u32, Text, Text);
 /// Functions of the loaded runtime.
 struct Functions {
     get_device: GetDevice,
+    physical_device: PhysicalDevice,
     soc_name: SocName,
     submit: Submit,
     memory_of: MemoryOf,
@@ -62,11 +64,16 @@ fn functions() -> Result<&'static Functions, Failure> {
         .map_err(|missing| Failure::new(Status::NotSupport, Record::internal(missing)))
 }
 
-fn load() -> Result<Functions, String> {
-    let library = c"libascendcl.so";
-    // SAFETY: the name is a C string; loading the device's runtime is what the caller wants.
-    let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-    if handle.is_null() {
+/// The loaded runtime, opened once and never closed.
+fn library() -> Result<*mut c_void, String> {
+    static LIBRARY: OnceLock<Result<usize, String>> = OnceLock::new();
+    let open = || {
+        let library = c"libascendcl.so";
+        // SAFETY: the name is a C string; loading the device's runtime is what the caller wants.
+        let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        if !handle.is_null() {
+            return Ok(handle.expose_provenance());
+        }
         // SAFETY: `dlerror` gives NULL or a string that stays until the next call on this thread.
         let why = unsafe {
             let text = libc::dlerror();
@@ -76,25 +83,44 @@ fn load() -> Result<Functions, String> {
                 CStr::from_ptr(text).to_string_lossy().into_owned()
             }
         };
-        return Err(format!("libascendcl.so cannot be loaded: {why}"));
-    }
-    let find = |name: &CStr| {
-        // SAFETY: the handle is open and never closed.
-        let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-        if found.is_null() {
-            return Err(format!(
-                "the loaded libascendcl.so has no {}: this version of libhccl.so runs on the \
-                 software NPU's runtime only",
-                name.to_string_lossy()
-            ));
-        }
-        Ok(found)
+        Err(format!("libascendcl.so cannot be loaded: {why}"))
     };
+    LIBRARY.get_or_init(open).clone().map(std::ptr::with_exposed_provenance_mut)
+}
+
+/// A function of the runtime.
+fn find(name: &CStr) -> Result<*mut c_void, String> {
+    // SAFETY: the handle is open and never closed.
+    let found = unsafe { libc::dlsym(library()?, name.as_ptr()) };
+    if found.is_null() {
+        return Err(format!(
+            "the loaded libascendcl.so has no {}: this version of libhccl.so runs on the software \
+             NPU's runtime only",
+            name.to_string_lossy()
+        ));
+    }
+    Ok(found)
+}
+
+/// A function of the runtime, for calls that not every program makes.
+pub(crate) fn symbol(name: &CStr) -> Result<*mut c_void, Failure> {
+    find(name).map_err(|missing| Failure::new(Status::NotSupport, Record::internal(&missing)))
+}
+
+/// An address as C programs take it.
+pub(crate) fn c_pointer(address: *mut u8) -> *mut c_void {
+    address.cast()
+}
+
+fn load() -> Result<Functions, String> {
     // SAFETY: the names belong to functions of these types, by `acl/acl_rt.h` and
     // `softnpu/softnpu.h`.
     unsafe {
         Ok(Functions {
             get_device: std::mem::transmute::<*mut c_void, GetDevice>(find(c"aclrtGetDevice")?),
+            physical_device: std::mem::transmute::<*mut c_void, PhysicalDevice>(find(
+                c"aclrtGetPhyDevIdByUserDevId",
+            )?),
             soc_name: std::mem::transmute::<*mut c_void, SocName>(find(c"aclrtGetSocName")?),
             submit: std::mem::transmute::<*mut c_void, Submit>(find(c"softnpuStreamSubmit")?),
             memory_of: std::mem::transmute::<*mut c_void, MemoryOf>(find(c"softnpuMemoryOf")?),
@@ -124,7 +150,7 @@ pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).expect("NULs were replaced")
 }
 
-fn runtime_failed(call: &str, code: c_int, consequence: &str) -> Failure {
+pub(crate) fn runtime_failed(call: &str, code: c_int, consequence: &str) -> Failure {
     let text = format!("{call} returned {code}: {consequence}.");
     Failure::new(Status::Runtime, Record::internal(&text))
 }
@@ -138,6 +164,19 @@ pub(crate) fn current_device() -> Result<i32, Failure> {
         code => {
             let what = "the calling thread uses no device; call aclrtSetDevice on it first";
             Err(runtime_failed("aclrtGetDevice", code, what))
+        }
+    }
+}
+
+/// Number that a device has on its host, whatever list of visible devices the process has.
+pub(crate) fn physical_device(device: i32) -> Result<i32, Failure> {
+    let mut physical = -1;
+    // SAFETY: a function of the runtime with a writable place for its result.
+    match unsafe { (functions()?.physical_device)(device, &raw mut physical) } {
+        0 => Ok(physical),
+        code => {
+            let what = format!("device {device} is none of this process");
+            Err(runtime_failed("aclrtGetPhyDevIdByUserDevId", code, &what))
         }
     }
 }
@@ -222,6 +261,15 @@ unsafe impl Sync for DeviceRoom {}
 impl DeviceRoom {
     pub(crate) fn new(device: i32) -> Self {
         Self { device, given: Mutex::default() }
+    }
+
+    /// Gives all of it back, also what a communicator kept that had failed. No rank is in it.
+    pub(crate) fn clear(&self) {
+        let Ok(functions) = functions() else { return };
+        for (_, memory) in self.given.lock().drain() {
+            // SAFETY: the runtime gave this structure and checks what it stands for.
+            unsafe { (functions.device_free)(&raw const memory) };
+        }
     }
 }
 

@@ -21,6 +21,13 @@ pub(crate) fn of_devices(devices: Option<&Topology>, of_rank: &[i32]) -> Option<
     found
 }
 
+/// The topology of some ranks of a communicator. `None` where ranks of one group do not follow each
+/// other: then they are taken as ranks without groups.
+pub(crate) fn of_ranks(parent: &Topology, ranks: &[u32]) -> Option<Topology> {
+    let ranks: Vec<i32> = ranks.iter().map(|&rank| rank.cast_signed()).collect();
+    restrict(parent, &ranks)
+}
+
 fn restrict(devices: &Topology, of_rank: &[i32]) -> Option<Topology> {
     // Members of the tier before: ranks first, then servers, then superpods. Each is known by one
     // of its devices.

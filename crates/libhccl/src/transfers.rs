@@ -5,8 +5,9 @@ use std::ffi::{c_int, c_void};
 use hccl::{Direction, Transfer};
 
 use crate::border::{hccl_call, present};
-use crate::communicators::{Comm, comm};
+use crate::communicators::{Comm, operable};
 use crate::errors::Failure;
+use crate::group::{self, Message};
 use crate::operators::{check_count, check_stream, is_nothing, piece, refused};
 use crate::support::movable;
 use crate::task::enqueue;
@@ -26,7 +27,7 @@ const _: () = assert!(size_of::<SendRecvItem>() == 32);
 const SEND: c_int = 0;
 const RECEIVE: c_int = 1;
 
-fn issue(
+pub(crate) fn issue(
     call: &str,
     comm: &Comm,
     transfers: &[Transfer],
@@ -40,14 +41,14 @@ fn issue(
 
 /// A send or a receive alone.
 fn single(
-    call: &str,
+    call: &'static str,
     direction: Direction,
     peer_name: &str,
     peer: u32,
     (buffer, count, code): (*const c_void, u64, c_int),
     (handle, stream): (*mut c_void, *mut c_void),
 ) -> Result<(), Failure> {
-    let comm = comm(call, handle)?;
+    let comm = operable(call, handle)?;
     if count > 0 {
         present(call, "buf", buffer)?;
     }
@@ -67,12 +68,12 @@ fn single(
         return Ok(());
     }
     let piece = piece(call, &comm, "buf", buffer, count, data_type, false)?;
-    issue(
-        call,
-        &comm,
-        &[Transfer { direction, peer, data_type, count, memory: piece.into() }],
-        stream,
-    )
+    let transfer = Transfer { direction, peer, data_type, count, memory: piece.into() };
+    if group::is_open() {
+        check_stream(call, &comm, stream)?;
+        return group::keep_message(Message { call, comm, stream, transfer });
+    }
+    issue(call, &comm, &[transfer], stream)
 }
 
 hccl_call! {
@@ -115,7 +116,10 @@ hccl_call! {
     ) {
         const CALL: &str = "HcclBatchSendRecv";
         present(CALL, "stream", stream)?;
-        let comm = comm(CALL, handle)?;
+        let comm = operable(CALL, handle)?;
+        if group::is_open() {
+            return Err(group::misplaced(CALL, "a batch is a group by itself"));
+        }
         if count == 0 {
             return Ok(());
         }

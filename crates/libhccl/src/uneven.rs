@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hccl::{DataType, Extent, Lengths, Memory, Operator, ReduceOp, Request};
 
 use crate::border::{hccl_call, present};
-use crate::communicators::{Comm, comm};
+use crate::communicators::{Comm, operable};
 use crate::errors::Failure;
 use crate::operators::{Issue, check_count};
 use crate::support::{movable, reducible};
@@ -49,7 +49,7 @@ fn same_types(call: &str, send: c_int, receive: c_int) -> Result<DataType, Failu
 /// A call on its way.
 struct Uneven<'a> {
     call: &'static str,
-    comm: &'a Comm,
+    comm: &'a Arc<Comm>,
     operator: Operator,
     data_type: DataType,
     reduce_op: Option<ReduceOp>,
@@ -95,7 +95,7 @@ hccl_call! {
     ) {
         const CALL: &str = "HcclAlltoAllV";
         present(CALL, "stream", stream)?;
-        let comm = comm(CALL, handle)?;
+        let comm = operable(CALL, handle)?;
         let ranks = comm.engine.ranks() as usize;
         let send_counts = list(CALL, "sendCounts", send_counts, ranks)?;
         let send_displacements = list(CALL, "sdispls", send_displacements, ranks)?;
@@ -127,7 +127,7 @@ hccl_call! {
     ) {
         const CALL: &str = "HcclAlltoAllVC";
         present(CALL, "stream", stream)?;
-        let comm = comm(CALL, handle)?;
+        let comm = operable(CALL, handle)?;
         let ranks = comm.engine.ranks() as usize;
         let matrix = list(CALL, "sendCountMatrix", matrix, ranks * ranks)?;
         let data_type = same_types(CALL, send_type, receive_type)?;
@@ -158,7 +158,7 @@ hccl_call! {
     ) {
         const CALL: &str = "HcclAllGatherV";
         present(CALL, "stream", stream)?;
-        let comm = comm(CALL, handle)?;
+        let comm = operable(CALL, handle)?;
         let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
         let counts = list(CALL, "recvCounts", receive_counts, ranks)?;
         let displacements = list(CALL, "recvDispls", receive_displacements, ranks)?;
@@ -193,7 +193,7 @@ hccl_call! {
     ) {
         const CALL: &str = "HcclReduceScatterV";
         present(CALL, "stream", stream)?;
-        let comm = comm(CALL, handle)?;
+        let comm = operable(CALL, handle)?;
         let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
         let counts = list(CALL, "sendCounts", send_counts, ranks)?;
         let displacements = list(CALL, "sendDispls", send_displacements, ranks)?;

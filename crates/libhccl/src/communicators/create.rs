@@ -1,0 +1,142 @@
+//! How a rank becomes part of a communicator.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::time::Duration;
+
+use hccl::{Communicator, Forced, Options, Topology};
+use hccl_fabric::{HostFabric, Join, RootInfo, Server};
+use parking_lot::Mutex;
+
+use super::{Comm, Origin, names};
+use crate::config::Config;
+use crate::environment::environment;
+use crate::errors::Failure;
+use crate::runtime::{DeviceRoom, arena, log_line, product};
+use crate::topology;
+
+/// How long the ranks wait beyond the connect time-out for the root's word on what went wrong.
+const SPREAD: Duration = Duration::from_secs(18);
+
+/// What a communicator is made from.
+pub(super) struct Recipe<'a> {
+    pub(super) call: &'static str,
+    pub(super) ranks: u32,
+    pub(super) rank: u32,
+    pub(super) place: &'a RootInfo,
+    pub(super) device: i32,
+    pub(super) config: Config,
+    /// Its name, unless the configuration has one.
+    pub(super) name: String,
+    /// Where the ranks are, if that is known.
+    pub(super) topology: Option<Topology>,
+    pub(super) is_sub: bool,
+    /// Whether this rank opens the place, where all ranks can work out which it is.
+    pub(super) opens: bool,
+}
+
+/// Refuses a rank that is none.
+pub(super) fn check_rank(call: &str, ranks: u32, rank: u32) -> Result<(), Failure> {
+    if ranks == 0 {
+        return Err(Failure::argument(call, "nRanks", "0", "greater than 0"));
+    }
+    if rank >= ranks {
+        let expect = format!("[0, {}]", ranks - 1);
+        return Err(Failure::argument(call, "rank", &rank.to_string(), &expect));
+    }
+    Ok(())
+}
+
+/// Joins; returns when all ranks have.
+pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
+    let Recipe { call, ranks, rank, place, device, config, name, topology, is_sub, opens } = recipe;
+    check_rank(call, ranks, rank)?;
+    let environment = environment()?;
+    let name = config.name.clone().unwrap_or(name);
+    let claim = names::Name::claim(call, device, &name)?;
+    if opens {
+        Server::open_at(place.clone())?.serve(environment.connect_timeout)?;
+    }
+    let fabric = meet(place, ranks, rank, device)?;
+    let timeout = config.exec_timeout.unwrap_or(environment.exec_timeout);
+    let topology =
+        topology.or_else(|| topology::of_devices(environment.topology.as_ref(), &fabric.devices()));
+    let servers = topology.as_ref().map_or(1, |it| it.groups.first().map_or(1, Vec::len));
+    log_line!(
+        Event,
+        call,
+        "Communicator Key Info: identifier[{name}], rankSize[{ranks}], serverNum[{servers}], \
+         rank[{rank}], deviceLogicId[{device}], execTimeOut[{timeout:?}], udi[{}]",
+        config.udi.as_deref().unwrap_or("Unspecified")
+    );
+    let room = Arc::new(DeviceRoom::new(device));
+    let options = Options {
+        name,
+        timeout,
+        workspace: Some(room.clone()),
+        buffer_bytes: config.buffer_bytes.unwrap_or(environment.buffer_bytes),
+        topology: topology.clone(),
+        forced: config.algo.clone().or_else(|| environment.algo.clone()).map(Forced::HcclAlgo),
+        product: product(),
+        inline: true,
+        // Operators take device memory only, which all ranks map.
+        copy_from_processes: false,
+        notice: Some(Arc::new(move |note: &str| {
+            log_line!(Warning, call, "{note}");
+        })),
+    };
+    let engine = Communicator::new(Box::new(fabric), options.clone());
+    let origin = Origin {
+        place: place.nonce,
+        options,
+        room,
+        config,
+        topology,
+        is_sub,
+        resumed: AtomicU32::new(0),
+        subs: Mutex::new(HashMap::new()),
+        _name: claim,
+    };
+    Ok(Arc::new(Comm {
+        engine,
+        device,
+        issue: Mutex::new(()),
+        suspended: AtomicBool::new(false),
+        origin: Arc::new(origin),
+    }))
+}
+
+/// Comes to a meeting place with the memory of a device.
+fn meet(place: &RootInfo, ranks: u32, rank: u32, device: i32) -> Result<HostFabric, Failure> {
+    let arena = arena(device)?;
+    let join = Join {
+        ranks,
+        rank,
+        device,
+        region: arena.region,
+        memory: arena.fd,
+        memory_len: arena.len,
+        timeout: environment()?.connect_timeout + SPREAD,
+    };
+    Ok(HostFabric::join(place, join)?)
+}
+
+/// The same communicator with its ranks met anew: what failed before is over.
+pub(super) fn meet_again(comm: &Comm, place: &RootInfo) -> Result<Arc<Comm>, Failure> {
+    let (origin, device) = (&comm.origin, comm.device);
+    let (ranks, rank) = (comm.engine.ranks(), comm.engine.rank());
+    // What is still under way must neither go on nor give room back that is another's by then.
+    comm.engine.abort("the communicator is made anew by HcclCommResume");
+    let fabric = meet(place, ranks, rank, device)?;
+    // All ranks have left what was before.
+    origin.room.clear();
+    let engine = Communicator::new(Box::new(fabric), origin.options.clone());
+    Ok(Arc::new(Comm {
+        engine,
+        device,
+        issue: Mutex::new(()),
+        suspended: AtomicBool::new(false),
+        origin: origin.clone(),
+    }))
+}

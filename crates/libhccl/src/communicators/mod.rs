@@ -1,0 +1,110 @@
+//! Communicators as C programs hold them: made, asked, suspended, destroyed.
+
+mod all;
+mod cluster;
+mod create;
+mod destroy;
+mod names;
+mod queries;
+mod root_info;
+mod state;
+mod sub;
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use hccl::{Communicator, Options, Topology};
+use hccl_abi::Table;
+use parking_lot::Mutex;
+
+use crate::border::present;
+use crate::config::Config;
+use crate::errors::{Failure, Record, Status};
+use crate::runtime::DeviceRoom;
+
+pub(crate) use names::by_name;
+
+/// A communicator as C programs hold it.
+pub(crate) struct Comm {
+    pub(crate) engine: Communicator,
+    pub(crate) device: i32,
+    /// Held while an operation is started and queued, so that both happen in one order.
+    pub(crate) issue: Mutex<()>,
+    suspended: AtomicBool,
+    pub(crate) origin: Arc<Origin>,
+}
+
+/// What a communicator was made of. It stays when the engine under it is replaced by a new one.
+pub(crate) struct Origin {
+    /// Mark of the place where its ranks met, which only they know.
+    place: [u8; 16],
+    options: Options,
+    room: Arc<DeviceRoom>,
+    pub(crate) config: Config,
+    pub(crate) topology: Option<Topology>,
+    /// Whether it was made of another communicator.
+    is_sub: bool,
+    /// How often its ranks have met again.
+    resumed: AtomicU32,
+    /// How many communicators were made of it, by what they were made of.
+    subs: Mutex<HashMap<Vec<u8>, u32>>,
+    _name: names::Name,
+}
+
+static COMMS: Table<Comm> = Table::new(0x21);
+
+/// Fork generation in which this library was first used.
+static USED_IN: OnceLock<u32> = OnceLock::new();
+
+/// Refuses a forked child of a process that has used communicators: they are the parent's, and
+/// so is whatever its other threads held at that moment.
+pub(crate) fn check_process() -> Result<(), Failure> {
+    let now = hccl_os::fork::generation();
+    if *USED_IN.get_or_init(|| now) == now {
+        return Ok(());
+    }
+    let text = "This process was forked from one that had used communicators, and they do not \
+                survive a fork. Start it anew (exec, or the spawn start method).";
+    Err(Failure::new(Status::Internal, Record::internal(text)))
+}
+
+/// The communicator behind a handle.
+pub(crate) fn comm(call: &str, handle: *mut c_void) -> Result<Arc<Comm>, Failure> {
+    check_process()?;
+    present(call, "comm", handle)?;
+    COMMS.get(handle).ok_or_else(|| unknown(call, handle))
+}
+
+/// The communicator behind a handle, if it takes operations.
+pub(crate) fn operable(call: &str, handle: *mut c_void) -> Result<Arc<Comm>, Failure> {
+    let comm = comm(call, handle)?;
+    if comm.suspended.load(Ordering::Relaxed) {
+        let text = format!(
+            "{call}: communicator {} is suspended (HcclCommSuspend); HcclCommResume on all ranks \
+             makes it usable again",
+            comm.engine.name()
+        );
+        return Err(Failure::new(Status::Suspending, Record::internal(&text)));
+    }
+    Ok(comm)
+}
+
+fn unknown(call: &str, handle: *mut c_void) -> Failure {
+    let expect = "a communicator of this process that lives";
+    Failure::argument(call, "comm", &format!("{handle:p}"), expect)
+}
+
+/// Stores a new communicator and gives its handle out.
+///
+/// # Safety
+/// 1. `out` is writable.
+unsafe fn hand_out(call: &str, comm: Arc<Comm>, out: *mut *mut c_void) -> Result<(), Failure> {
+    let handle = COMMS.insert(comm).ok_or_else(|| {
+        Failure::argument(call, "comm", "one more", "at most 16777216 communicators in a process")
+    })?;
+    // SAFETY: (1).
+    unsafe { out.write(handle) };
+    Ok(())
+}

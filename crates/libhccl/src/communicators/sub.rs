@@ -1,0 +1,125 @@
+//! Communicators of some ranks of another communicator.
+
+use std::ffi::c_void;
+
+use hccl_fabric::RootInfo;
+
+use super::create::{Recipe, create};
+use super::{Comm, comm, hand_out};
+use crate::border::{hccl_call, present};
+use crate::config;
+use crate::errors::Failure;
+use crate::topology;
+
+const CALL: &str = "HcclCreateSubCommConfig";
+/// The number that ranks give who are none of the members.
+const NOT_A_MEMBER: u64 = 0xFFFF_FFFF;
+
+/// Parent ranks of the members, if they can be, and the own place among them is the one given.
+fn check_members(parent: &Comm, ranks: &[u32], place: u32) -> Result<(), Failure> {
+    let all = parent.engine.ranks();
+    let mut seen = vec![false; all as usize];
+    for (i, &rank) in ranks.iter().enumerate() {
+        let name = format!("rankIds[{i}]");
+        match seen.get_mut(rank as usize) {
+            None => {
+                let expect = format!("[0, {}], a rank of the parent", all - 1);
+                return Err(Failure::argument(CALL, &name, &rank.to_string(), &expect));
+            }
+            Some(true) => {
+                let value = format!("{rank} again");
+                return Err(Failure::argument(CALL, &name, &value, "each rank once"));
+            }
+            Some(seen) => *seen = true,
+        }
+    }
+    let own = parent.engine.rank();
+    if ranks[place as usize] != own {
+        let value = format!("{place}, which is rank {} of the parent", ranks[place as usize]);
+        let expect = format!("the place of the own rank, {own}, in rankIds");
+        return Err(Failure::argument(CALL, "subCommRankId", &value, &expect));
+    }
+    Ok(())
+}
+
+hccl_call! {
+    /// Makes a communicator of some ranks of another. Members call it with the same arguments
+    /// except for their place; the others need not call it.
+    fn HcclCreateSubCommConfig(
+        parent: *mut *mut c_void,
+        count: u32,
+        rank_ids: *const u32,
+        id: u64,
+        place: u32,
+        config: *const u8,
+        out: *mut *mut c_void,
+    ) {
+        present(CALL, "comm", parent)?;
+        // SAFETY: not NULL; readable by the contract of this function.
+        let parent = comm(CALL, unsafe { parent.read() })?;
+        if rank_ids.is_null() && id == NOT_A_MEMBER {
+            return Ok(());
+        }
+        if rank_ids.is_null() || id == NOT_A_MEMBER {
+            let value = if rank_ids.is_null() { "nullptr" } else { "given, with subCommId 0xFFFFFFFF" };
+            let expect = "a list of ranks with another subCommId, or nullptr with 0xFFFFFFFF for a \
+                          rank that is no member";
+            return Err(Failure::argument(CALL, "rankIds", value, expect));
+        }
+        present(CALL, "subComm", out)?;
+        let all = parent.engine.ranks();
+        if count == 0 || count > all {
+            let expect = format!("[1, {all}]");
+            return Err(Failure::argument(CALL, "rankNum", &count.to_string(), &expect));
+        }
+        if place >= count {
+            let expect = format!("[0, {}]", count - 1);
+            return Err(Failure::argument(CALL, "subCommRankId", &place.to_string(), &expect));
+        }
+        present(CALL, "config", config)?;
+        if parent.origin.is_sub {
+            let value = format!("{}, a sub communicator", parent.engine.name());
+            let expect = "a communicator that was not made of another";
+            return Err(Failure::argument(CALL, "comm", &value, expect));
+        }
+        // SAFETY: not NULL; readable for `count` numbers by the contract of this function.
+        let ranks = unsafe { std::slice::from_raw_parts(rank_ids, count as usize) };
+        check_members(&parent, ranks, place)?;
+        // SAFETY: not NULL; as long as it says by the contract of this function.
+        let config = unsafe { config::read(CALL, config) }?;
+        let made = split(&parent, ranks, id, place, config)?;
+        // SAFETY: not NULL; writable by the contract of this function.
+        unsafe { hand_out(CALL, made, out) }
+    }
+}
+
+/// Meets the other members. They find each other by what only ranks of the parent know.
+fn split(
+    parent: &Comm,
+    ranks: &[u32],
+    id: u64,
+    place: u32,
+    config: config::Config,
+) -> Result<std::sync::Arc<Comm>, Failure> {
+    let origin = &parent.origin;
+    let mut key = id.to_le_bytes().to_vec();
+    key.extend(ranks.iter().flat_map(|rank| rank.to_le_bytes()));
+    // The same members may part and come together again.
+    let before = origin.subs.lock().get(&key).copied().unwrap_or(0);
+    let known = [origin.place.as_slice(), b"sub", &key, &before.to_le_bytes()];
+    let meeting = RootInfo::agreed(parent.device, &known).map_err(Failure::from_system)?;
+    let made = create(Recipe {
+        call: CALL,
+        ranks: ranks.len() as u32,
+        rank: place,
+        place: &meeting,
+        device: parent.device,
+        config,
+        name: format!("{}_sub_{id}", parent.engine.name()),
+        topology: origin.topology.as_ref().and_then(|it| topology::of_ranks(it, ranks)),
+        is_sub: true,
+        opens: place == 0,
+    })?;
+    *origin.subs.lock().entry(key).or_insert(0) += 1;
+    Ok(made)
+}

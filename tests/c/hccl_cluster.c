@@ -1,0 +1,198 @@
+/**
+ * @file hccl_cluster.c
+ * Communicators whose ranks are listed in a file.
+ */
+#include "ranks.h"
+
+#include <stdarg.h>
+#include <sys/stat.h>
+
+static char path[64];
+
+/** Writes a file that goes with the process; its table is no other process's. */
+static void write_table(const char *format, ...)
+{
+    va_list arguments;
+    snprintf(path, sizeof path, "/tmp/hccl-table-%d.json", (int)getpid());
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        perror(path);
+        _exit(2);
+    }
+    va_start(arguments, format);
+    vfprintf(file, format, arguments);
+    va_end(arguments);
+    fclose(file);
+}
+
+static void remove_table(void)
+{
+    unlink(path);
+}
+
+#define DEVICE(id) "{\"device_id\":\"" #id "\",\"device_ip\":\"\",\"rank_id\":\"" #id "\"}"
+
+static void two_devices(const char *more)
+{
+    write_table("{\"version\":\"1.0\",\"status\":\"completed\",\"server_count\":\"1\","
+                "\"server_list\":[{\"server_id\":\"s%d\",\"device\":[" DEVICE(0) "," DEVICE(
+                    1) "]%s}]}",
+                (int)getpid(), more);
+}
+
+static void join_twice(Rank *rank)
+{
+    HcclCommConfig config;
+    char name[COMM_NAME_MAX_LENGTH];
+    uint32_t found = 99;
+    for (int i = 0; i < 3; ++i) {
+        OK(HcclCommInitClusterInfo(path, rank->rank, &rank->comm));
+        OK(HcclGetRankSize(rank->comm, &found));
+        THAT(found == 2);
+        OK(HcclGetCommName(rank->comm, name));
+        THAT(strcmp(name, "hccl_world_group") == 0);
+        THAT(works(rank->comm, rank->rank, 2, rank->stream));
+        HcclComm again = NULL;
+        CODE(HCCL_E_PARA, HcclCommInitClusterInfo(path, rank->rank, &again));
+        MESSAGE("EI0003", "hccl_world_group");
+        OK(HcclCommDestroy(rank->comm));
+    }
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
+    snprintf(config.hcclCommName, sizeof config.hcclCommName, "of the file");
+    OK(HcclCommInitClusterInfoConfig(path, rank->rank, &config, &rank->comm));
+    OK(HcclGetCommName(rank->comm, name));
+    THAT(strcmp(name, "of the file") == 0);
+    THAT(works(rank->comm, rank->rank, 2, rank->stream));
+    OK(HcclCommDestroy(rank->comm));
+}
+
+static void ranks_of_a_table(void)
+{
+    two_devices(",\"host_nic_ip\":\"reserve\"");
+    on_devices(2, join_twice);
+    remove_table();
+}
+
+static void join_two_servers(Rank *rank)
+{
+    OK(HcclCommInitClusterInfo(path, rank->rank, &rank->comm));
+    THAT(works(rank->comm, rank->rank, 4, rank->stream));
+    OK(HcclCommDestroy(rank->comm));
+}
+
+/** Two servers that are both this host: hierarchies of algorithms run between them. */
+static void servers_of_a_table(void)
+{
+    write_table("{\"version\":\"1.0\",\"status\":\"completed\",\"server_count\":\"2\","
+                "\"server_list\":[{\"server_id\":\"a%d\",\"device\":["
+                "{\"device_id\":\"0\",\"device_ip\":\"10.0.0.1\",\"rank_id\":\"0\"},"
+                "{\"device_id\":\"1\",\"device_ip\":\"10.0.0.2\",\"rank_id\":\"1\"}]},"
+                "{\"server_id\":\"b\",\"device\":["
+                "{\"device_id\":\"2\",\"device_ip\":\"10.0.0.3\",\"rank_id\":\"2\"},"
+                "{\"device_id\":\"3\",\"device_ip\":\"10.0.0.4\",\"rank_id\":\"3\"}]}]}",
+                (int)getpid());
+    setenv("HCCL_ALGO", "level0:NA;level1:ring", 1);
+    on_devices(4, join_two_servers);
+    remove_table();
+}
+
+static void wrong_files(Rank *rank)
+{
+    HcclComm comm = NULL;
+    HcclCommConfig config;
+    char longer[5000];
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
+    (void)rank;
+    CODE(HCCL_E_PTR, HcclCommInitClusterInfo(NULL, 0, &comm));
+    MESSAGE("EI0003", "clusterInfo");
+    CODE(HCCL_E_PTR, HcclCommInitClusterInfo("/nowhere", 0, NULL));
+    CODE(HCCL_E_PTR, HcclCommInitClusterInfoConfig(NULL, 0, &config, &comm));
+    CODE(HCCL_E_PTR, HcclCommInitClusterInfoConfig("/nowhere", 0, NULL, &comm));
+    MESSAGE("EI0003", "config");
+    CODE(HCCL_E_OPEN_FILE_FAILURE, HcclCommInitClusterInfo("/nowhere/table.json", 0, &comm));
+    MESSAGE("EI0004", "/nowhere/table.json", "is not a valid real path");
+    CODE(HCCL_E_OPEN_FILE_FAILURE, HcclCommInitClusterInfo("/tmp", 0, &comm));
+    MESSAGE("EI0004", "it is no file");
+    memset(longer, 'x', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    CODE(HCCL_E_PARA, HcclCommInitClusterInfo(longer, 0, &comm));
+    MESSAGE("EI0004", "4095");
+    /* A pipe that nobody writes to must not be waited for. */
+    snprintf(path, sizeof path, "/tmp/hccl-table-%d.json", (int)getpid());
+    unlink(path);
+    THAT(mkfifo(path, 0600) == 0);
+    CODE(HCCL_E_OPEN_FILE_FAILURE, HcclCommInitClusterInfo(path, 0, &comm));
+    unlink(path);
+
+    write_table("{\"version\"");
+    CODE(HCCL_E_PARA, HcclCommInitClusterInfo(path, 0, &comm));
+    MESSAGE("EI0004", "JSON");
+    write_table("{\"version\":\"1.0\",\"status\":\"completed\"}");
+    CODE(HCCL_E_PARA, HcclCommInitClusterInfo(path, 0, &comm));
+    MESSAGE("EI0017", "server_");
+    write_table("{\"version\":\"1.0\",\"status\":\"completed\",\"server_count\":\"2\","
+                "\"server_list\":[{\"server_id\":\"s\",\"device\":[" DEVICE(0) "]}]}");
+    CODE(HCCL_E_PARA, HcclCommInitClusterInfo(path, 0, &comm));
+    MESSAGE("EI0014", "server_count");
+    write_table("{\"version\":\"1.0\",\"status\":\"initializing\",\"server_count\":\"1\","
+                "\"server_list\":[{\"server_id\":\"s\",\"device\":[" DEVICE(0) "]}]}");
+    CODE(HCCL_E_PARA, HcclCommInitClusterInfo(path, 0, &comm));
+    MESSAGE("EI0014", "initializing");
+    two_devices("");
+    CODE(HCCL_E_PARA, HcclCommInitClusterInfo(path, 2, &comm));
+    MESSAGE("EI0003", "rank_id", "2", "[0, 1]");
+    CODE(HCCL_E_PARA, HcclCommInitClusterInfo(path, 1, &comm));
+    MESSAGE("EI0014", "devicePhyId", "device 1", "device 0");
+    remove_table();
+    THAT(comm == NULL);
+}
+
+static void misuse(void)
+{
+    on_devices(1, wrong_files);
+}
+
+static void come_as_rank_0(Rank *rank)
+{
+    HcclComm comm = NULL;
+    if (rank->rank == 0) {
+        /* Somebody else has come as rank 0 and waits for rank 1, for two minutes and more. */
+        CODE(HCCL_E_UNAVAIL, HcclCommInitClusterInfo(path, 0, &comm));
+        MESSAGE("EI0019", "open already");
+    }
+}
+
+/** A second job with the same table, while the first one still comes together. */
+static void a_place_that_is_taken(void)
+{
+    int ends[2];
+    char byte = 0;
+    two_devices("");
+    THAT(pipe(ends) == 0);
+    const pid_t other = fork();
+    if (other == 0) {
+        HcclComm comm = NULL;
+        NEED(aclInit(NULL));
+        NEED(aclrtSetDevice(0));
+        THAT(write(ends[1], "x", 1) == 1);
+        HcclCommInitClusterInfo(path, 0, &comm);
+        _exit(0);
+    }
+    THAT(read(ends[0], &byte, 1) == 1);
+    sleep_ms(300);
+    on_devices(1, come_as_rank_0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    remove_table();
+}
+
+int main(void)
+{
+    RUN(ranks_of_a_table);
+    RUN(servers_of_a_table);
+    RUN(misuse);
+    RUN(a_place_that_is_taken);
+    return check_end();
+}
