@@ -110,6 +110,11 @@ fn symbol(library: *mut c_void, name: &str) -> anyhow::Result<*mut c_void> {
     Ok(found)
 }
 
+/// A function of either library, once they are loaded.
+pub(crate) fn symbol_of(name: &str) -> anyhow::Result<*mut c_void> {
+    symbol(libc::RTLD_DEFAULT, name)
+}
+
 impl Libraries {
     /// Loads both libraries.
     pub(crate) fn load(folder: &Path) -> anyhow::Result<Self> {

@@ -8,6 +8,7 @@ mod brief;
 mod death;
 mod forced;
 mod forked;
+mod fuzz;
 mod libraries;
 mod matrix;
 mod oracle;
@@ -56,6 +57,28 @@ enum Command {
     Fork,
     /// One thread drives eight devices, waiting for them or only looking.
     Progress,
+    /// Random calls with random arguments: nothing may crash or hang.
+    Fuzz {
+        /// How long.
+        #[arg(long, default_value_t = 30)]
+        seconds: u64,
+        /// The first seed; each process has its own.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Calls of each thread of a process.
+        #[arg(long, default_value_t = 3000)]
+        calls: u64,
+    },
+    /// A process that makes random calls; started by `fuzz`.
+    #[command(hide = true)]
+    FuzzWorker {
+        #[arg(long)]
+        seed: u64,
+        #[arg(long)]
+        calls: u64,
+        #[arg(long)]
+        trace: PathBuf,
+    },
     /// One process of a job; started by the other commands.
     #[command(hide = true)]
     Worker,
@@ -71,6 +94,10 @@ fn main() -> anyhow::Result<()> {
         Command::Death { times } => death::run(&libraries, times),
         Command::Fork => forked::run(&libraries),
         Command::Progress => progress::run(&libraries),
+        Command::Fuzz { seconds, seed, calls } => fuzz::run(&libraries, seconds, seed, calls),
+        Command::FuzzWorker { seed, calls, trace } => {
+            fuzz::run_worker(&libraries, seed, calls, &trace)
+        }
         Command::Worker => worker::run(&libraries),
     }
 }

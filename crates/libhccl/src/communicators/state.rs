@@ -89,6 +89,14 @@ hccl_call! {
     fn HcclCommResume(handle: *mut c_void) {
         const CALL: &str = "HcclCommResume";
         let comm = comm(CALL, handle)?;
+        log_line!(
+            Event,
+            CALL,
+            "Entry-HcclCommResume:comm[{handle:p}], identifier[{}], ranks[{}], rank[{}]",
+            comm.engine.name(),
+            comm.engine.ranks(),
+            comm.engine.rank()
+        );
         tell_observers(handle, Phase::ResumePre);
         let again = {
             let _nobody_issues = comm.issue.lock();
