@@ -25,6 +25,9 @@ const FOREIGN: &[&str] = &[
     "HYDRA_", "CCL_", "GLOO_", "TORCH_", "OMP_", "HCCL_", "SOFTNPU_",
 ];
 
+/// Arguments of MPICH's launcher, and of Intel's.
+pub(super) const LOCAL_LAUNCH: &[&str] = &["-launcher", "fork", "-iface", "lo"];
+
 /// A driver that is ready to run.
 pub(super) enum Driver {
     Peer(Installed, PathBuf),
@@ -133,7 +136,7 @@ fn launch(command: &mut Command, installed: &Installed, ranks: &str) {
                 .env("PMIX_MCA_ptl_tcp_if_include", "lo");
         }
         peer => {
-            command.args(["-launcher", "fork", "-iface", "lo"]);
+            command.args(LOCAL_LAUNCH);
             // Drivers pin their ranks themselves.
             command.env("FI_TCP_IFACE", "lo").env("UCX_NET_DEVICES", "lo").env("I_MPI_PIN", "0");
             if peer != Peer::Mpich {

@@ -19,7 +19,7 @@ mod table;
 mod targets;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -32,6 +32,19 @@ use point::Peer;
 use report::{Missing, Report};
 use rounds::Rounds;
 use table::Form;
+
+/// Installs the MPI that other commands start programs with; `bin`, `include` and `lib` are below
+/// what is returned.
+pub(crate) fn mpich() -> Result<PathBuf> {
+    Ok(packages::install(Peer::Mpich, None)?.root)
+}
+
+/// What its launcher must be told, so that its traffic stays on the loopback interface.
+pub(crate) fn mpich_launch(command: &mut Command) -> &'static [&'static str] {
+    drivers::clean(command);
+    command.env("FI_TCP_IFACE", "lo").env("UCX_NET_DEVICES", "lo");
+    drivers::LOCAL_LAUNCH
+}
 
 /// How a run is made.
 #[derive(ClapArgs)]

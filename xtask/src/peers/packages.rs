@@ -57,6 +57,7 @@ pub(super) fn install(peer: Peer, python: Option<&Path>) -> Result<Installed> {
     }
     let name = format!("{peer:?}").to_lowercase();
     let root = folder().join("packages").join(name);
+    let _lock = workspace::Lock::take("packages")?;
     let mut wanted = packages(peer);
     // Only torch needs what it asks for; the others are complete as listed.
     if peer != Peer::Gloo {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::{process, workspace};
+use crate::{peers, process, workspace};
 
 /// Every header must be free of these in both languages.
 const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
@@ -135,6 +135,21 @@ pub(super) fn examples() -> Result<()> {
         process::run(process::talk(&mut command)?, RUN_LIMIT)?;
     }
     Ok(())
+}
+
+/// Builds the program that measures under an MPI, and lets it check its values.
+pub(super) fn performance() -> Result<()> {
+    let mpi = peers::mpich()?;
+    let scratch = scratch("performance")?;
+    let source = workspace::root().join("examples").join("c").join("performance");
+    let mut command = Command::new("make");
+    in_tree(&mut command, &workspace::prefix(), &scratch);
+    let flags = peers::mpich_launch(&mut command).join(" ");
+    command.arg("-C").arg(&source).args(["all", "test"]);
+    command.arg(format!("BUILD={}", scratch.display())).arg(format!("MPI_HOME={}", mpi.display()));
+    // The package's `libmpi.so` is a text in the place of a link; the real name works.
+    command.arg("MPI_LIBS=-l:libmpi.so.12").arg(format!("MPI_FLAGS={flags}"));
+    process::run(process::talk(&mut command)?, RUN_LIMIT)
 }
 
 /// Lets a program find our libraries, and keeps what the caller's environment says out of it.
