@@ -8,7 +8,7 @@ use hccl_fabric::Fabric;
 use hccl_os::barrier::Pair;
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, low_half};
 use hccl_os::wait::{Scope, Watch, wake_all};
-use hccl_plan::select::{Case, Choice, Forced, Product, Reach, select};
+use hccl_plan::select::{Case, Choice, Forced, Product, Reach, offers, reprice, select};
 use hccl_plan::{Algorithm, Operator, Task, Topology, expand};
 use parking_lot::Mutex;
 
@@ -23,6 +23,7 @@ use crate::recent::{Kind, Recent};
 use crate::rooms::Rooms;
 use crate::route;
 use crate::transfer::{Transfer, Transfers};
+use crate::tuner::{Answers, Tuned, Tuner};
 
 /// Takes a sentence for the user.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
@@ -55,6 +56,9 @@ pub struct Options {
     pub copy_from_processes: bool,
     /// Told, once for each, what of the user's wish for algorithms cannot be followed.
     pub notice: Option<Notice>,
+    /// Asked what algorithms cost; alike on all ranks. Where the user forces an algorithm it is not
+    /// asked.
+    pub tuner: Option<Arc<dyn Tuner>>,
 }
 
 /// Looks for others that a call on its way to a stream takes, about a microsecond.
@@ -78,6 +82,7 @@ impl Default for Options {
             inline: true,
             copy_from_processes: false,
             notice: None,
+            tuner: None,
         }
     }
 }
@@ -105,6 +110,8 @@ pub(crate) struct Inner {
     turn_waiters: AtomicU32,
     /// The algorithm of each operator, by the size of the call as a power of two.
     chosen: Mutex<HashMap<(Operator, u32), Arc<Chosen>>>,
+    /// The same for calls that a tuner was asked about.
+    answers: Answers,
     topology: Topology,
     /// What `Options::notice` was told.
     noticed: Mutex<Vec<String>>,
@@ -160,6 +167,7 @@ impl Communicator {
             turn: AtomicU64::new(1),
             turn_waiters: AtomicU32::new(0),
             chosen: Mutex::default(),
+            answers: Answers::new(),
             plans: Plans::new(),
             recent: Mutex::default(),
             room: Mutex::default(),
@@ -315,7 +323,7 @@ impl Communicator {
     }
 
     /// Which algorithm an operator runs on blocks of so many bytes, why, and what else was
-    /// considered.
+    /// considered. A tuner is not asked.
     pub fn choice(&self, operator: Operator, block_bytes: u64) -> Choice {
         self.0.select(operator, size_class(block_bytes))
     }
@@ -379,9 +387,15 @@ pub(crate) enum Ran {
 }
 
 /// The algorithm of an operator and a size class, and what of it ranks compare.
-struct Chosen {
+pub(crate) struct Chosen {
     algorithm: Algorithm,
     digest: u64,
+}
+
+impl From<Algorithm> for Chosen {
+    fn from(algorithm: Algorithm) -> Self {
+        Self { digest: route::digest_of(&algorithm), algorithm }
+    }
 }
 
 /// Where the ranks are: as the options say, if that can be.
@@ -520,11 +534,43 @@ impl Inner {
 
     /// The algorithm for a request; the same on all ranks.
     fn choose(&self, request: &Request) -> Arc<Chosen> {
+        if let Some(tuner) = &self.options.tuner
+            && request.operator != Operator::Barrier
+        {
+            return self.choose_by(&**tuner, request);
+        }
         let class = size_class(request.block_bytes());
         if let Some(known) = self.chosen.lock().get(&(request.operator, class)) {
             return known.clone();
         }
         let choice = self.select(request.operator, class);
+        self.notice(&choice);
+        let chosen = Arc::new(Chosen::from(choice.algorithm));
+        self.chosen.lock().insert((request.operator, class), chosen.clone());
+        chosen
+    }
+
+    /// The algorithm for a request by the costs of a tuner.
+    fn choose_by(&self, tuner: &dyn Tuner, request: &Request) -> Arc<Chosen> {
+        let (operator, bytes) = (request.operator, request.block_bytes());
+        let call = Tuned { operator, bytes, data_type: request.data_type };
+        if let Some(known) = self.answers.get(&call) {
+            return known;
+        }
+        let mut choice = self.select(operator, size_class(bytes));
+        let offers = offers(&self.case(operator, bytes), &choice);
+        if !offers.is_empty()
+            && let Some(costs) = tuner.costs(&call, &offers)
+        {
+            choice = reprice(choice, &offers, &costs);
+            tuner.chosen(&call, &choice);
+        }
+        self.notice(&choice);
+        self.answers.keep(call, Arc::new(Chosen::from(choice.algorithm)))
+    }
+
+    /// Passes on the notes of a choice that are new.
+    fn notice(&self, choice: &Choice) {
         for note in &choice.notes {
             let mut noticed = self.noticed.lock();
             if !noticed.contains(note) {
@@ -534,23 +580,24 @@ impl Inner {
                 }
             }
         }
-        let algorithm = choice.algorithm;
-        let chosen = Arc::new(Chosen { digest: route::digest_of(&algorithm), algorithm });
-        self.chosen.lock().insert((request.operator, class), chosen.clone());
-        chosen
     }
 
     fn select(&self, operator: Operator, class: u32) -> Choice {
-        select(&Case {
+        // All sizes of a class run alike: as its largest.
+        let bytes = if class == 0 { 0 } else { u64::MAX >> (u64::BITS - class) };
+        select(&self.case(operator, bytes))
+    }
+
+    fn case(&self, operator: Operator, block_bytes: u64) -> Case<'_> {
+        Case {
             operator,
             ranks: self.fabric.ranks(),
-            // All sizes of a class run alike: as its largest.
-            block_bytes: if class == 0 { 0 } else { u64::MAX >> (u64::BITS - class) },
+            block_bytes,
             topology: &self.topology,
             reach: Reach::Mapped,
             forced: self.options.forced.as_ref(),
             product: self.options.product,
-        })
+        }
     }
 
     /// Room of so many bytes; what was in it is lost. For the operation whose turn it is.

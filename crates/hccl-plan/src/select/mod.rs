@@ -27,6 +27,7 @@ mod candidates;
 mod cost;
 mod forced;
 mod hccl_algo;
+mod offers;
 mod products;
 mod shape;
 mod table;
@@ -45,6 +46,7 @@ use table::{DIRECT, ROWS, View};
 
 pub use forced::Forced;
 pub use hccl_algo::{HcclAlgo, HcclAlgoError};
+pub use offers::{Offer, offers, reprice};
 pub use products::{Product, UnknownProduct};
 
 /// How ranks reach each other's memory.
