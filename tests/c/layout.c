@@ -6,6 +6,7 @@
 
 #include "acl/acl.h"
 #include "hccl/hccl.h"
+#include "hccl/hccl_tuner.h"
 #include "softnpu/softnpu.h"
 
 #ifdef __cplusplus
@@ -75,6 +76,39 @@ AT(HcclSendRecvItem, buf, 8);
 AT(HcclSendRecvItem, count, 16);
 AT(HcclSendRecvItem, dataType, 24);
 AT(HcclSendRecvItem, remoteRank, 28);
+SIZE(hcclTunerFuncs_v1_t, 24, 8);
+AT(hcclTunerFuncs_v1_t, init, 0);
+AT(hcclTunerFuncs_v1_t, getCollInfo, 8);
+AT(hcclTunerFuncs_v1_t, structSize, 16);
+SIZE(hcclTunerCommInfo_t, 48, 8);
+AT(hcclTunerCommInfo_t, nRanks, 0);
+AT(hcclTunerCommInfo_t, nNpusPerServer, 4);
+AT(hcclTunerCommInfo_t, nServers, 8);
+AT(hcclTunerCommInfo_t, nPods, 12);
+AT(hcclTunerCommInfo_t, nSuperPods, 16);
+AT(hcclTunerCommInfo_t, commName, 24);
+AT(hcclTunerCommInfo_t, bufferSize, 32);
+AT(hcclTunerCommInfo_t, structSize, 40);
+SIZE(hcclTunerCollInfo_t, 24, 8);
+AT(hcclTunerCollInfo_t, collType, 0);
+AT(hcclTunerCollInfo_t, nBytes, 8);
+AT(hcclTunerCollInfo_t, dataType, 16);
+AT(hcclTunerCollInfo_t, structSize, 20);
+SIZE(hcclTunerAlgoEntry_t, 40, 8);
+AT(hcclTunerAlgoEntry_t, algName, 0);
+AT(hcclTunerAlgoEntry_t, engineName, 8);
+AT(hcclTunerAlgoEntry_t, executorName, 16);
+AT(hcclTunerAlgoEntry_t, templateName, 24);
+AT(hcclTunerAlgoEntry_t, cost, 32);
+AT(hcclTunerAlgoEntry_t, structSize, 36);
+SIZE(hcclTunerHostFunctions_t, 40, 8);
+AT(hcclTunerHostFunctions_t, ctxCreate, 0);
+AT(hcclTunerHostFunctions_t, ctxGet, 8);
+AT(hcclTunerHostFunctions_t, ctxDestroy, 16);
+AT(hcclTunerHostFunctions_t, logFunction, 24);
+AT(hcclTunerHostFunctions_t, structSize, 32);
+ASSERT(HCCL_TUNER_LOG_ERROR == 0 && HCCL_TUNER_LOG_DEBUG == 3);
+ASSERT(HCCL_CMD_ALLREDUCE == 2 && HCCL_CMD_ALLTOALLVC == 9 && HCCL_CMD_REDUCE_SCATTER_V == 17);
 SIZE(HcclCommConfig, 2248, 8);
 AT(HcclCommConfig, reserved, 0);
 AT(HcclCommConfig, hcclBufferSize, 24);

@@ -29,6 +29,8 @@ pub(crate) struct Environment {
     pub(crate) deterministic: Option<i32>,
     /// Where operators are to be expanded.
     pub(crate) expansion: Option<Mode>,
+    /// File of a plugin that says what algorithms cost.
+    pub(crate) tuner_plugin: Option<String>,
 }
 
 const CONNECT_DEFAULT: u64 = 120;
@@ -43,9 +45,6 @@ const ACTING: &[&str] = &[
     "HCCL_DETERMINISTIC",
     "HCCL_ENTRY_LOG_ENABLE",
 ];
-
-/// Variables without effect that the documents do not list.
-const UNDOCUMENTED: &[&str] = &["HCCL_TUNER_PLUGIN"];
 
 /// On the products without a time-out of their own in the device, waits are as long as so many
 /// seconds allow in whole steps.
@@ -97,8 +96,11 @@ pub(crate) fn environment() -> Result<&'static Environment, Failure> {
         }
         tell(Isa::VARIABLE, &Isa::chosen());
         tell("HCCL_ENTRY_LOG_ENABLE", &u8::from(environment.entry_log));
+        if let Some(path) = &environment.tuner_plugin {
+            tell("HCCL_TUNER_PLUGIN", path);
+        }
         let known = hccl_cluster::environment::VARIABLES.iter().map(|variable| variable.name);
-        let idle = known.filter(|name| !ACTING.contains(name)).chain(UNDOCUMENTED.iter().copied());
+        let idle = known.filter(|name| !ACTING.contains(name));
         for name in idle {
             if let Some(value) = text(name) {
                 log_line!(
@@ -204,6 +206,7 @@ impl Environment {
             entry_log: entry_log == 1,
             deterministic,
             expansion,
+            tuner_plugin: get("HCCL_TUNER_PLUGIN").filter(|path| path != "none"),
         })
     }
 }

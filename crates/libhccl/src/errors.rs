@@ -15,6 +15,7 @@ pub(crate) enum Status {
     Memory = 3,
     Internal = 4,
     NotSupport = 5,
+    NotFound = 6,
     Unavail = 7,
     Syscall = 8,
     Timeout = 9,

@@ -22,4 +22,5 @@ mod support;
 mod task;
 mod topology;
 mod transfers;
+mod tuner;
 mod uneven;

@@ -172,7 +172,7 @@ fn issue(
     (stream, at_rest): (*mut c_void, bool),
 ) -> Result<(), Failure> {
     let operator = request.operator;
-    let _in_order = comm.issue.lock();
+    let _in_order = comm.in_order(call)?;
     let started = if at_rest {
         comm.engine.start_or_finish(request)
     } else {

@@ -19,6 +19,7 @@ use crate::errors::{Failure, Record, Status};
 #[derive(Clone, Copy, Debug)]
 #[repr(i32)]
 pub(crate) enum Level {
+    Debug = 0,
     Info = 1,
     Warning = 2,
     Error = 3,

@@ -34,7 +34,7 @@ pub(crate) fn issue(
     stream: *mut c_void,
 ) -> Result<(), Failure> {
     check_stream(call, comm, stream)?;
-    let _in_order = comm.issue.lock();
+    let _in_order = comm.in_order(call)?;
     let started = comm.engine.start_transfers(transfers).map_err(|error| refused(call, &error))?;
     enqueue(call, started, stream)
 }

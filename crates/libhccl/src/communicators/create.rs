@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::environment::environment;
 use crate::errors::Failure;
 use crate::runtime::{DeviceRoom, arena, log_line, product};
-use crate::topology;
+use crate::{topology, tuner};
 
 /// How long the ranks wait beyond the connect time-out for the root's word on what went wrong.
 const SPREAD: Duration = Duration::from_secs(18);
@@ -71,11 +71,14 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         config.udi.as_deref().unwrap_or("Unspecified")
     );
     let room = Arc::new(DeviceRoom::new(device));
+    let buffer_bytes = config.buffer_bytes.unwrap_or(environment.buffer_bytes);
+    let shape = tuner::Shape::new(ranks, topology.as_ref(), buffer_bytes);
+    let tuner = tuner::session(environment.tuner_plugin.as_deref(), &name, shape);
     let options = Options {
         name,
         timeout,
         workspace: Some(room.clone()),
-        buffer_bytes: config.buffer_bytes.unwrap_or(environment.buffer_bytes),
+        buffer_bytes,
         topology: topology.clone(),
         forced: config.algo.clone().or_else(|| environment.algo.clone()).map(Forced::HcclAlgo),
         product: product(),
@@ -85,11 +88,13 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         notice: Some(Arc::new(move |note: &str| {
             log_line!(Warning, call, "{note}");
         })),
+        tuner: tuner.clone().map(|tuner| tuner as Arc<dyn hccl::Tuner>),
     };
     let engine = Communicator::new(Box::new(fabric), options.clone());
     let origin = Origin {
         place: place.nonce,
         options,
+        tuner,
         room,
         config,
         topology,

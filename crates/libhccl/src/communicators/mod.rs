@@ -17,12 +17,13 @@ use std::sync::{Arc, OnceLock};
 
 use hccl::{Communicator, Options, Topology};
 use hccl_abi::Table;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::border::present;
 use crate::config::Config;
 use crate::errors::{Failure, Record, Status};
 use crate::runtime::DeviceRoom;
+use crate::tuner;
 
 pub(crate) use names::by_name;
 
@@ -31,7 +32,7 @@ pub(crate) struct Comm {
     pub(crate) engine: Communicator,
     pub(crate) device: i32,
     /// Held while an operation is started and queued, so that both happen in one order.
-    pub(crate) issue: Mutex<()>,
+    issue: Mutex<()>,
     suspended: AtomicBool,
     pub(crate) origin: Arc<Origin>,
 }
@@ -41,6 +42,8 @@ pub(crate) struct Origin {
     /// Mark of the place where its ranks met, which only they know.
     place: [u8; 16],
     options: Options,
+    /// What a tuner plugin has to do with it.
+    pub(crate) tuner: Option<Arc<tuner::Session>>,
     room: Arc<DeviceRoom>,
     pub(crate) config: Config,
     pub(crate) topology: Option<Topology>,
@@ -51,6 +54,21 @@ pub(crate) struct Origin {
     /// How many communicators were made of it, by what they were made of.
     subs: Mutex<HashMap<Vec<u8>, u32>>,
     _name: names::Name,
+}
+
+impl Comm {
+    /// To be held while an operation is started and queued. A tuner plugin that starts one while it
+    /// is asked about another would wait for itself.
+    pub(crate) fn in_order(&self, call: &str) -> Result<MutexGuard<'_, ()>, Failure> {
+        if let Some(guard) = self.issue.try_lock() {
+            return Ok(guard);
+        }
+        if tuner::is_inside() {
+            let value = "that of the operator that the plugin is asked about";
+            return Err(Failure::argument(call, "comm", value, "another communicator, if any"));
+        }
+        Ok(self.issue.lock())
+    }
 }
 
 static COMMS: Table<Comm> = Table::new(0x21);
@@ -96,14 +114,18 @@ fn unknown(call: &str, handle: *mut c_void) -> Failure {
     Failure::argument(call, "comm", &format!("{handle:p}"), expect)
 }
 
-/// Stores a new communicator and gives its handle out.
+/// Stores a new communicator, lets a tuner plugin know of it, and gives its handle out.
 ///
 /// # Safety
 /// 1. `out` is writable.
 unsafe fn hand_out(call: &str, comm: Arc<Comm>, out: *mut *mut c_void) -> Result<(), Failure> {
+    let tuner = comm.origin.tuner.clone();
     let handle = COMMS.insert(comm).ok_or_else(|| {
         Failure::argument(call, "comm", "one more", "at most 16777216 communicators in a process")
     })?;
+    if let Some(tuner) = tuner {
+        tuner.begin(handle);
+    }
     // SAFETY: (1).
     unsafe { out.write(handle) };
     Ok(())

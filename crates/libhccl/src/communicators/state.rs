@@ -99,7 +99,7 @@ hccl_call! {
         );
         tell_observers(handle, Phase::ResumePre);
         let again = {
-            let _nobody_issues = comm.issue.lock();
+            let _nobody_issues = comm.in_order(CALL)?;
             let known = [
                 comm.origin.place.as_slice(),
                 b"resume",

@@ -50,7 +50,7 @@ fn exchange(call: &str, comm: &Comm, mut own: [u64; WORDS]) -> Result<Vec<[u64; 
         output: unsafe { Memory::private(all.as_mut_ptr().cast(), bytes * ranks as u64) },
     };
     let started = {
-        let _in_order = comm.issue.lock();
+        let _in_order = comm.in_order(call)?;
         comm.engine.start(request)
     };
     let mut operation = started.map_err(|error| refused(call, &error))?;
