@@ -117,9 +117,28 @@ pub(super) fn build_and_run(program: &Program) -> Result<()> {
         .arg(prefix.join("lib64"))
         .args(["-lhccl", "-lascendcl"]);
     process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
+    shared_objects(program, &scratch)?;
     let mut command = Command::new(&binary);
     in_tree(&mut command, &prefix, &scratch);
     process::run(process::talk(&mut command)?, RUN_LIMIT)
+}
+
+/// Files in the folder of a program's name become shared objects that it may load.
+fn shared_objects(program: &Program, scratch: &Path) -> Result<()> {
+    let folder = folder().join(&program.name);
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        return Ok(());
+    };
+    for entry in entries {
+        let source = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut command = Command::new("gcc");
+        command.arg("-std=c11").args(WARNINGS).args(["-D_GNU_SOURCE", "-g", "-O1", "-fPIC"]);
+        command.args(["-shared", "-I"]).arg(workspace::prefix().join("include"));
+        command.arg("-o").arg(scratch.join(format!("{name}.so"))).arg(&source);
+        process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
+    }
+    Ok(())
 }
 
 /// Builds and runs the samples by their own Makefile, away from the sources.
