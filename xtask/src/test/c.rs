@@ -171,6 +171,40 @@ pub(super) fn performance() -> Result<()> {
     process::run(process::talk(&mut command)?, RUN_LIMIT)
 }
 
+/// Builds the example plugins, in C and in Rust, and runs samples with them.
+pub(super) fn plugins() -> Result<()> {
+    let scratch = scratch("plugins")?;
+    let prefix = workspace::prefix();
+    let examples = workspace::root().join("examples");
+    let build = format!("BUILD={}", scratch.display());
+    for (folder, targets) in [
+        (examples.join("c"), ["all_reduce", "allgather"].map(|name| scratch.join(name)).to_vec()),
+        (examples.join("tuner").join("c"), vec!["all".into()]),
+    ] {
+        let mut command = Command::new("make");
+        in_tree(&mut command, &prefix, &scratch);
+        command.arg("-C").arg(folder).arg(&build).args(targets);
+        process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
+    }
+    let mut command = workspace::cargo();
+    command.args(["build", "--quiet", "--package", "tuner-example"]);
+    process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
+    let tuner = examples.join("tuner");
+    for (plugin, rules) in [
+        (scratch.join("libhccl_tuner.so"), tuner.join("c").join("tuner.conf")),
+        (
+            workspace::target().join("debug").join("libhccl_tuner.so"),
+            tuner.join("rust").join("hccl_tuner_config.json"),
+        ),
+    ] {
+        let mut command = Command::new("sh");
+        in_tree(&mut command, &prefix, &scratch);
+        command.arg(tuner.join("try.sh")).arg(plugin).arg(rules).arg(&scratch);
+        process::run(process::talk(&mut command)?, RUN_LIMIT)?;
+    }
+    Ok(())
+}
+
 /// Lets a program find our libraries, and keeps what the caller's environment says out of it.
 fn in_tree(command: &mut Command, prefix: &Path, scratch: &Path) {
     command

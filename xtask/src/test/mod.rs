@@ -98,6 +98,7 @@ fn steps() -> Result<Vec<Step>> {
         steps.push(Step::new(name, &["install"], move |_| c::build_and_run(&program)));
     }
     steps.push(Step::new("c:example", &["install"], |_| c::examples()));
+    steps.push(Step::new("c:plugins", &["install"], |_| c::plugins()));
     steps.push(Step::new("c:mpi", &["install"], |_| c::performance()));
     steps.push(Step::new("rust", &[], |_| rust::tests()));
     steps.push(Step::new("examples", &[], |_| rust::examples()));
