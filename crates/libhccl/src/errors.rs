@@ -211,7 +211,8 @@ pub(crate) fn record_of(error: &Error) -> Record {
         )
         .advice(
             "The program takes different paths on the ranks.",
-            "Compare what the ranks that are named called at this place.",
+            "Compare what the ranks that are named called at this place; where only the plans \
+             differ, compare HCCL_ALGO, HCCL_BUFFSIZE, SOFTNPU_TOPOLOGY and HCCL_TUNER_PLUGIN.",
         ),
         Error::TimedOut { .. } | Error::NotItsTurn { .. } => Record::new(
             "EI0002",

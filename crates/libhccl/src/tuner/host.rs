@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::Session;
 use super::abi::{HostFunctions, size_of_u32};
 use super::contexts::Refused;
-use crate::border::{call, present};
+use crate::border::present;
 use crate::communicators::comm;
 use crate::errors::{Failure, Record, Status};
-use crate::runtime::{Level, log};
+use crate::runtime::{Level, log, log_line};
 
 unsafe extern "C" {
     /// In `log.c`: writes the text and passes it on.
@@ -56,6 +56,22 @@ unsafe extern "C" fn sink(level: c_int, file: *const c_char, line: c_int, messag
     let _ = hccl_abi::contain(body);
 }
 
+/// Runs the body of a function. A plugin asks for what may not be there, so a refusal is an answer
+/// to it, and no record of an error for the program that it runs in.
+fn answer(name: &str, body: impl FnOnce() -> Result<(), Failure>) -> c_int {
+    match hccl_abi::contain(body) {
+        Ok(Ok(())) => 0,
+        Ok(Err(Failure { status, record })) => {
+            log_line!(Info, name, "[HCCL_TUNER] {}", record.text);
+            status as c_int
+        }
+        Err(panic) => {
+            log_line!(Error, name, "[HCCL_TUNER] A defect of this library: {}.", panic.0);
+            Status::Internal as c_int
+        }
+    }
+}
+
 /// The session of a communicator's handle.
 fn session(call: &str, handle: *mut c_void) -> Result<Arc<Session>, Failure> {
     comm(call, handle)?.origin.tuner.clone().ok_or_else(|| {
@@ -85,7 +101,7 @@ unsafe extern "C" fn create(
     ctx: *mut *mut c_void,
 ) -> c_int {
     const CALL: &str = "ctxCreate";
-    call(CALL, || {
+    answer(CALL, || {
         present(CALL, "ctx", ctx)?;
         // SAFETY: (1).
         let tag = unsafe { tag_of(CALL, tag) }?;
@@ -118,7 +134,7 @@ unsafe extern "C" fn get(
     size: *mut u64,
 ) -> c_int {
     const CALL: &str = "ctxGet";
-    call(CALL, || {
+    answer(CALL, || {
         present(CALL, "ctx", ctx)?;
         // SAFETY: (1).
         let tag = unsafe { tag_of(CALL, tag) }?;
@@ -138,7 +154,7 @@ unsafe extern "C" fn get(
 /// 1. `tag` is NULL or a C string.
 unsafe extern "C" fn destroy(handle: *mut c_void, tag: *const c_char) -> c_int {
     const CALL: &str = "ctxDestroy";
-    call(CALL, || {
+    answer(CALL, || {
         // SAFETY: (1).
         let tag = unsafe { tag_of(CALL, tag) }?;
         let was_there = session(CALL, handle)?.contexts.destroy(tag);
