@@ -53,6 +53,8 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// Write docs/support.md: what each operator does with each data type, reduction and place
+    Support,
     /// How many lines of a crate its own tests run; needs `cargo install cargo-tarpaulin`
     Coverage {
         /// The crate
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Demo { devices } => demo::run(devices),
         Command::Test { only, list } => test::run(&only, list),
+        Command::Support => test::write_support_page().map(|()| ExitCode::SUCCESS),
         Command::Coverage { package, least } => coverage::run(&package, least),
         Command::Count(args) => count::run(&args),
         Command::Peers(args) => peers::run(&args),

@@ -13,6 +13,7 @@ mod libraries;
 mod matrix;
 mod oracle;
 mod progress;
+mod support;
 mod worker;
 
 use std::path::PathBuf;
@@ -47,6 +48,16 @@ enum Command {
     Brief,
     /// The operators by each algorithm that the environment can ask for.
     Forced,
+    /// Every operator with every data type, reduction and place, against the documents and the page
+    /// that lists them.
+    Support {
+        /// The page.
+        #[arg(long, default_value = "docs/support.md")]
+        page: PathBuf,
+        /// Writes the page instead of comparing with it.
+        #[arg(long)]
+        write: bool,
+    },
     /// Kills ranks at random moments, and looks at what the others say and what is left behind.
     Death {
         /// How often all ranks are killed.
@@ -91,6 +102,7 @@ fn main() -> anyhow::Result<()> {
         Command::Operators { ranks } => matrix::operators(&libraries, &ranks),
         Command::Brief => brief::run(&libraries),
         Command::Forced => forced::run(&libraries),
+        Command::Support { page, write } => support::run(&libraries, &page, write),
         Command::Death { times } => death::run(&libraries, times),
         Command::Fork => forked::run(&libraries),
         Command::Progress => progress::run(&libraries),

@@ -26,16 +26,19 @@ pub(crate) enum Suite {
     Forced,
     /// AllReduce without end.
     Endless,
+    /// Every operator, type, reduction and place.
+    Support,
 }
 
 impl Suite {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::AllReduce,
         Self::Operators,
         Self::AllReduceBrief,
         Self::OperatorsBrief,
         Self::Forced,
         Self::Endless,
+        Self::Support,
     ];
 
     fn name(self) -> &'static str {
@@ -46,6 +49,7 @@ impl Suite {
             Self::OperatorsBrief => "operators-brief",
             Self::Forced => "forced",
             Self::Endless => "endless",
+            Self::Support => "support",
         }
     }
 }
@@ -197,6 +201,7 @@ fn run_ranks(
                         rank_on.operator_cases(suite)
                     }
                     Suite::Endless => rank_on.endless(),
+                    Suite::Support => rank_on.support_cases(),
                 }
                 .with_context(|| format!("rank {rank} of {total}"))
             })
@@ -210,20 +215,21 @@ fn run_ranks(
 }
 
 /// Tells the parent.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}");
     let _ = out.flush();
 }
 
-struct Rank {
-    libraries: Libraries,
-    rank: u32,
-    total: u32,
-    comm: *mut c_void,
-    stream: *mut c_void,
-    input: *mut c_void,
-    output: *mut c_void,
+/// A rank on a thread and a device of its own.
+pub(crate) struct Rank {
+    pub(crate) libraries: Libraries,
+    pub(crate) rank: u32,
+    pub(crate) total: u32,
+    pub(crate) comm: *mut c_void,
+    pub(crate) stream: *mut c_void,
+    pub(crate) input: *mut c_void,
+    pub(crate) output: *mut c_void,
 }
 
 const HOST_TO_DEVICE: i32 = 1;
@@ -256,14 +262,14 @@ impl Rank {
         Ok(made)
     }
 
-    fn upload(&self, to: *mut c_void, bytes: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn upload(&self, to: *mut c_void, bytes: &[u8]) -> anyhow::Result<()> {
         let (len, from) = (bytes.len(), bytes.as_ptr().cast());
         // SAFETY: the device buffer is `BUFFER_BYTES` long, which the library checks.
         let code = unsafe { (self.libraries.memcpy)(to, len, from, len, HOST_TO_DEVICE) };
         self.libraries.check("aclrtMemcpy to the device", code)
     }
 
-    fn download(&self, from: *mut c_void, len: usize) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn download(&self, from: *mut c_void, len: usize) -> anyhow::Result<Vec<u8>> {
         let mut bytes = vec![0u8; len];
         let to = bytes.as_mut_ptr().cast();
         // SAFETY: as in `upload`.
@@ -272,7 +278,7 @@ impl Rank {
         Ok(bytes)
     }
 
-    fn synchronize(&self) -> anyhow::Result<()> {
+    pub(crate) fn synchronize(&self) -> anyhow::Result<()> {
         // SAFETY: a live stream.
         let code = unsafe { (self.libraries.synchronize)(self.stream) };
         self.libraries.check("aclrtSynchronizeStream", code)

@@ -101,8 +101,8 @@ hccl_call! {
         let send_displacements = list(CALL, "sdispls", send_displacements, ranks)?;
         let receive_counts = list(CALL, "recvCounts", receive_counts, ranks)?;
         let receive_displacements = list(CALL, "rdispls", receive_displacements, ranks)?;
-        let data_type = same_types(CALL, send_type, receive_type)?;
         apart(CALL, send, receive)?;
+        let data_type = same_types(CALL, send_type, receive_type)?;
         let lengths = Lengths::Pairs {
             sends: extents(CALL, send_counts, send_displacements)?,
             receives: extents(CALL, receive_counts, receive_displacements)?,
@@ -130,8 +130,8 @@ hccl_call! {
         let comm = operable(CALL, handle)?;
         let ranks = comm.engine.ranks() as usize;
         let matrix = list(CALL, "sendCountMatrix", matrix, ranks * ranks)?;
-        let data_type = same_types(CALL, send_type, receive_type)?;
         apart(CALL, send, receive)?;
+        let data_type = same_types(CALL, send_type, receive_type)?;
         for count in matrix {
             check_count(CALL, "counts", *count)?;
         }
@@ -167,8 +167,8 @@ hccl_call! {
             let value = counts[rank].to_string();
             return Err(Failure::argument(CALL, "recvCounts of the own rank", &value, &expect));
         }
-        let data_type = movable(CALL, data_type)?;
         apart(CALL, send, receive)?;
+        let data_type = movable(CALL, data_type)?;
         let lengths = Lengths::Rows(extents(CALL, counts, displacements)?);
         let (operator, reduce_op) = (Operator::AllGatherV, None);
         let (send, receive) = (send.cast_const(), receive.cast_const());
@@ -202,8 +202,8 @@ hccl_call! {
             let value = counts[rank].to_string();
             return Err(Failure::argument(CALL, "sendCounts of the own rank", &value, &expect));
         }
-        let (data_type, op) = reducible(CALL, data_type, op)?;
         apart(CALL, send, receive)?;
+        let (data_type, op) = reducible(CALL, data_type, op)?;
         let lengths = Lengths::Rows(extents(CALL, counts, displacements)?);
         let (operator, reduce_op) = (Operator::ReduceScatterV, Some(op));
         let (send, receive) = (send.cast_const(), receive.cast_const());

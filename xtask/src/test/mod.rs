@@ -81,6 +81,12 @@ struct Row {
     time: Duration,
 }
 
+/// Installs, and writes `docs/support.md` from calls of what was installed.
+pub(crate) fn write_support_page() -> Result<()> {
+    install::run(&workspace::prefix(), install::Profile::Release)?;
+    rust::write_support_page()
+}
+
 /// All steps in the order in which they run: what is quick and what others need comes first.
 fn steps() -> Result<Vec<Step>> {
     let mut steps = vec![

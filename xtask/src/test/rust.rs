@@ -68,7 +68,7 @@ pub(super) fn count() -> Result<Outcome> {
 
 /// Subcommands of the program `conformance` that are steps of their own.
 pub(super) const CONFORMANCE: &[&str] =
-    &["operators", "forced", "matrix", "progress", "fork", "death", "fuzz"];
+    &["operators", "forced", "matrix", "progress", "fork", "death", "fuzz", "support"];
 
 /// The built libraries against an oracle, with ranks as threads and processes.
 pub(super) fn conformance(subcommand: &str) -> Result<()> {
@@ -76,10 +76,18 @@ pub(super) fn conformance(subcommand: &str) -> Result<()> {
     process::run(process::talk(&mut command)?, CONFORMANCE_LIMIT)
 }
 
+/// Calls every operator with every data type, reduction and place, and writes the page of it.
+pub(super) fn write_support_page() -> Result<()> {
+    let mut command = conformance_command("support")?;
+    command.arg("--write");
+    process::run(process::talk(&mut command)?, CONFORMANCE_LIMIT)
+}
+
 /// The program `conformance`, built, with a subcommand.
 pub(super) fn conformance_command(subcommand: &str) -> Result<Command> {
     cargo(&["build", "--release", "--quiet", "--package", "conformance"], BUILD_AND_TEST_LIMIT)?;
     let mut command = Command::new(workspace::target().join("release/conformance"));
+    command.current_dir(workspace::root());
     command.arg("--libraries").arg(workspace::prefix().join("lib64")).arg(subcommand);
     Ok(command)
 }
