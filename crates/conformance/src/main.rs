@@ -10,6 +10,7 @@ mod forced;
 mod forked;
 mod fuzz;
 mod libraries;
+mod many;
 mod matrix;
 mod oracle;
 mod progress;
@@ -58,6 +59,16 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Communicators made and destroyed one after the other, and alive at the same time: what they
+    /// take is given back.
+    Many {
+        /// How many one after the other.
+        #[arg(long, default_value_t = 2000)]
+        cycles: u32,
+        /// How many at a time.
+        #[arg(long, default_value_t = 1000)]
+        live: u32,
+    },
     /// Kills ranks at random moments, and looks at what the others say and what is left behind.
     Death {
         /// How often all ranks are killed.
@@ -103,6 +114,7 @@ fn main() -> anyhow::Result<()> {
         Command::Brief => brief::run(&libraries),
         Command::Forced => forced::run(&libraries),
         Command::Support { page, write } => support::run(&libraries, &page, write),
+        Command::Many { cycles, live } => many::run(&libraries, cycles, live),
         Command::Death { times } => death::run(&libraries, times),
         Command::Fork => forked::run(&libraries),
         Command::Progress => progress::run(&libraries),

@@ -68,7 +68,7 @@ pub(super) fn count() -> Result<Outcome> {
 
 /// Subcommands of the program `conformance` that are steps of their own.
 pub(super) const CONFORMANCE: &[&str] =
-    &["operators", "forced", "matrix", "progress", "fork", "death", "fuzz", "support"];
+    &["operators", "forced", "matrix", "progress", "fork", "death", "many", "fuzz", "support"];
 
 /// The built libraries against an oracle, with ranks as threads and processes.
 pub(super) fn conformance(subcommand: &str) -> Result<()> {
