@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 
@@ -15,6 +15,15 @@ const DEVICES: [i32; 2] = [0, 1];
 const WARM_UP: u32 = 200;
 /// Growth of the resident memory that is taken for noise of allocators, KiB.
 const NOISE_KIB: u64 = 4096;
+/// Growth of the heap that is taken for tables that grew, KiB: nothing beside what a thousand
+/// communicators take.
+const TABLES_KIB: u64 = 256;
+
+/// Mappings that the C library may add for heaps of its own.
+const HEAPS: usize = 16;
+
+/// How long threads may take to end.
+const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// What a process has.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +31,9 @@ struct Held {
     descriptors: usize,
     threads: usize,
     resident_kib: u64,
+    /// Of the C library's heap, what is in use.
+    heap_kib: u64,
+    mappings: usize,
 }
 
 impl Held {
@@ -30,17 +42,37 @@ impl Held {
         let status = std::fs::read_to_string("/proc/self/status")?;
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let resident = resident.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        // SAFETY: a call without conditions.
+        let heap = unsafe { libc::mallinfo2() };
         Ok(Self {
             descriptors: count("/proc/self/fd")?,
             threads: count("/proc/self/task")?,
             resident_kib: resident.context("VmRSS of this process")?,
+            heap_kib: (heap.uordblks as u64 + heap.hblkhd as u64) >> 10,
+            mappings: std::fs::read_to_string("/proc/self/maps")?.lines().count(),
         })
     }
 
+    /// What there is once it is as little as before, or after a moment: threads that are done end a
+    /// little later.
+    fn settled(before: Self) -> anyhow::Result<Self> {
+        let deadline = Instant::now() + SETTLE_MAX;
+        loop {
+            let now = Self::now()?;
+            if now.is_flat_since(before) || Instant::now() >= deadline {
+                return Ok(now);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Whether it holds no more than before. What the C library keeps for the next allocation is
+    /// resident and no communicator's, so after many at a time the heap in use counts.
     fn is_flat_since(self, before: Self) -> bool {
         self.descriptors <= before.descriptors
             && self.threads <= before.threads
-            && self.resident_kib <= before.resident_kib + NOISE_KIB
+            && self.heap_kib <= before.heap_kib + TABLES_KIB
+            && self.mappings <= before.mappings + HEAPS
     }
 }
 
@@ -141,9 +173,10 @@ pub(crate) fn run(folder: &Path, cycles: u32, live: u32) -> anyhow::Result<()> {
         round(number).with_context(|| format!("round {number}"))?;
     }
     let each = begun.elapsed() / cycles.max(1);
-    let after = Held::now()?;
+    let after = Held::settled(before)?;
     println!("before {before:?}\nafter {cycles} more communicators {after:?}, {each:.1?} each");
-    ensure!(after.is_flat_since(before), "communicators leave something behind");
+    let resident = after.resident_kib <= before.resident_kib + NOISE_KIB;
+    ensure!(resident && after.is_flat_since(before), "communicators leave something behind");
 
     let mut all = Vec::new();
     for number in 0..live {
@@ -157,10 +190,7 @@ pub(crate) fn run(folder: &Path, cycles: u32, live: u32) -> anyhow::Result<()> {
         job.destroy(comms)?;
     }
     drop(all);
-    // What the C library keeps for the next allocation is no communicator's.
-    // SAFETY: a call without conditions.
-    unsafe { libc::malloc_trim(0) };
-    let end = Held::now()?;
+    let end = Held::settled(before)?;
     println!("{live} at a time {most:?}\nwithout them {end:?}");
     let per = |now: usize, then: usize| (now.saturating_sub(then)) as f64 / f64::from(live.max(1));
     println!(
