@@ -19,6 +19,8 @@ typedef void *aclrtStream;
 typedef void *aclrtEvent;
 typedef void *aclrtContext;
 typedef void *aclrtDrvMemHandle;
+typedef void *aclrtNotify;
+typedef void *aclrtCntNotify;
 
 /** Bits of an IEEE half precision number. */
 typedef uint16_t aclFloat16;

@@ -49,6 +49,18 @@ AT(aclrtPhysicalMemProp, location, 12);
 AT(aclrtPhysicalMemProp, reserve, 24);
 SIZE(aclrtStreamAttrValue, 16, 8);
 SIZE(aclrtUuid, 16, 1);
+SIZE(aclrtServerPid, 24, 8);
+AT(aclrtServerPid, sdid, 0);
+AT(aclrtServerPid, pid, 8);
+AT(aclrtServerPid, num, 16);
+SIZE(aclrtCntNotifyRecordInfo, 8, 4);
+AT(aclrtCntNotifyRecordInfo, mode, 0);
+AT(aclrtCntNotifyRecordInfo, value, 4);
+SIZE(aclrtCntNotifyWaitInfo, 16, 4);
+AT(aclrtCntNotifyWaitInfo, mode, 0);
+AT(aclrtCntNotifyWaitInfo, value, 4);
+AT(aclrtCntNotifyWaitInfo, timeout, 8);
+AT(aclrtCntNotifyWaitInfo, isClear, 12);
 SIZE(aclCANNPackageVersion, 512, 1);
 AT(aclCANNPackageVersion, version, 0);
 AT(aclCANNPackageVersion, majorVersion, 128);
@@ -62,6 +74,7 @@ ASSERT(ACL_FORMAT_ND == 2 && ACL_FORMAT_NCDHW == 30 && ACL_FORMAT_FRACTAL_NZ_C0_
 ASSERT(ACL_HOST == 1 && ACL_MEMCPY_DEVICE_TO_DEVICE == 3 && ACL_HBM_MEM == 1);
 ASSERT(ACL_EVENT_STATUS_COMPLETE == 0 && ACL_EVENT_RECORDED_STATUS_COMPLETE == 1);
 ASSERT(ACL_EVENT_TIME_LINE == 8 && ACL_EVENT_IPC == 0x40);
+ASSERT(ACL_RT_CNT_NOTIFY_RECORD_BIT_AND_MODE == 4 && ACL_VALUE_WAIT_NOR == 3);
 ASSERT(ACL_ERROR_RT_MEMORY_ALLOCATION == 207001 && ACL_ERROR_RT_FEATURE_NOT_SUPPORT == 207000);
 
 SIZE(HcclResult, 4, 4);

@@ -124,6 +124,11 @@ impl<T> Clone for In<T> {
 impl<T> Copy for In<T> {}
 
 impl<T: Copy> In<T> {
+    /// Whether the caller gave none.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
     /// Reads the structure.
     pub(crate) fn get(self, name: &str) -> NpuResult<T> {
         if self.0.is_null() {
@@ -244,4 +249,41 @@ pub(crate) fn limit_ms(name: &str, ms: i32) -> NpuResult<Option<std::time::Durat
         1.. => Ok(Some(std::time::Duration::from_millis(ms as u64))),
         _ => Err(NpuError::value(name, ms, "-1 (no limit) or a positive number of milliseconds")),
     }
+}
+
+/// Characters of a key, with its NUL.
+const KEY_BYTES: usize = 65;
+
+/// Writes the key that `make` makes into a buffer of the caller's.
+pub(crate) fn put_key(
+    key: *mut c_char,
+    len: usize,
+    make: impl FnOnce() -> NpuResult<String>,
+) -> NpuResult<()> {
+    if key.is_null() {
+        return Err(NpuError::null("key"));
+    }
+    if len < KEY_BYTES {
+        return Err(NpuError::value("len", len, &format!("at least {KEY_BYTES}")));
+    }
+    let made = make()?;
+    debug_assert!(made.len() < KEY_BYTES);
+    // SAFETY: not NULL, writable for `len` bytes by the contract of the C function it came to, and
+    // a key with its NUL is never longer than that.
+    unsafe {
+        std::ptr::copy_nonoverlapping(made.as_ptr(), key.cast(), made.len());
+        key.add(made.len()).write(0);
+    }
+    Ok(())
+}
+
+/// A list of process numbers.
+pub(crate) fn pids(list: In<i32>, count: usize) -> NpuResult<Vec<i32>> {
+    if list.is_null() {
+        return Err(NpuError::null("pid"));
+    }
+    if count == 0 {
+        return Err(NpuError::argument("num", 0, "greater than 0"));
+    }
+    Ok(list.list(count))
 }

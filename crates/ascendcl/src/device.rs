@@ -141,6 +141,12 @@ pub extern "C" fn aclrtGetSocName() -> *const c_char {
     }
 }
 
+/// Whether a number is that of a device of this server in its pod: there is one server, and its
+/// devices have the numbers that they have on the host.
+pub(crate) fn is_of_this_server(pod_device: u32) -> NpuResult<bool> {
+    Ok(pod_device < runtime()?.config().devices)
+}
+
 fn as_signed(device: u32) -> i32 {
     i32::try_from(device).unwrap_or(-1)
 }
@@ -158,7 +164,10 @@ acl! {
             201 => i64::from(soc.vector_cores),
             301 => runtime.config().memory as i64,
             302 => (soc.l2_mib << 20) as i64,
-            402 => i64::from(device.host()),
+            402 | 403 => i64::from(device.host()),
+            // One server of one pod, whose devices hang on PCIe.
+            401 | 404 | 405 | 407 | 408 => 0,
+            409 => 3,
             501 => 0,
             601 => soc.family.architecture(),
             other => return Err(NpuError::unsupported(format!("device attribute {other}"))),

@@ -14,6 +14,7 @@ mod extension;
 mod init;
 mod logging;
 mod memory;
+mod notify;
 mod operator;
 mod profiling;
 mod small_operators;

@@ -29,12 +29,16 @@ pub mod code {
     pub const RT_FEATURE_NOT_SUPPORT: i32 = 207_000;
     pub const RT_MEMORY_ALLOCATION: i32 = 207_001;
     pub const RT_NO_DEVICE: i32 = 207_004;
+    pub const RT_RESOURCE_ALLOC_FAIL: i32 = 207_005;
+    pub const RT_NO_PERMISSION: i32 = 207_006;
     pub const RT_NO_EVENT_RESOURCE: i32 = 207_007;
     pub const RT_NO_STREAM_RESOURCE: i32 = 207_008;
+    pub const RT_NO_NOTIFY_RESOURCE: i32 = 207_009;
     pub const INTERNAL_ERROR: i32 = 500_000;
     pub const RT_INTERNAL_ERROR: i32 = 507_000;
     pub const RT_CONTEXT_RELEASE_ERROR: i32 = 507_007;
     pub const RT_REPORT_TIMEOUT: i32 = 507_012;
+    pub const RT_IPC_ERROR: i32 = 507_022;
     pub const RT_DEV_SETUP_ERROR: i32 = 507_033;
     pub const RT_STREAM_SYNC_TIMEOUT: i32 = 507_046;
     pub const RT_EVENT_SYNC_TIMEOUT: i32 = 507_047;

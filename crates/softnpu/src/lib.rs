@@ -15,10 +15,14 @@ pub mod host_call;
 pub mod host_memory;
 pub mod log;
 pub mod messages;
+pub mod notify;
 pub mod runtime;
+pub mod share;
+mod signal;
 pub mod soc;
 pub mod stream;
 pub mod task;
+pub mod value;
 pub mod virtual_memory;
 
 pub use error::{NpuError, NpuResult, code};

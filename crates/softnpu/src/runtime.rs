@@ -39,6 +39,8 @@ pub struct Device {
     streams_max: usize,
     /// Live events.
     pub events: AtomicU32,
+    /// Live notifies.
+    pub notifies: AtomicU32,
     /// Saturation mode, as `aclrtSetDeviceSatMode` takes it.
     pub saturation: AtomicI32,
     /// Peers whose memory this device was allowed to reach.
@@ -93,6 +95,7 @@ impl Runtime {
             stream_ids: StreamIds::default(),
             streams_max: config.soc.family.streams_max(),
             events: AtomicU32::new(0),
+            notifies: AtomicU32::new(0),
             saturation: AtomicI32::new(saturation),
             peers: Mutex::default(),
         });

@@ -23,6 +23,7 @@ pub struct Soc {
 pub enum Family {
     Ascend910,
     Ascend310P,
+    Ascend310B,
     A2,
     A3,
     Ascend950,
@@ -34,7 +35,18 @@ impl Family {
         match self {
             Self::Ascend910 => 2048,
             Self::Ascend310P => 1024,
+            Self::Ascend310B => 512,
             Self::A2 | Self::A3 | Self::Ascend950 => 1984,
+        }
+    }
+
+    /// Notifies of a device.
+    pub fn notifies_max(self) -> usize {
+        match self {
+            Self::Ascend910 | Self::Ascend310P => 1024,
+            Self::Ascend310B => 2048,
+            Self::A2 | Self::A3 => 8192,
+            Self::Ascend950 => 65_535,
         }
     }
 
@@ -43,6 +55,8 @@ impl Family {
         match self {
             Self::Ascend910 => 65_535,
             Self::Ascend310P => 1023,
+            // No figure is public: as many as its relatives have.
+            Self::Ascend310B => 1023,
             Self::A2 | Self::A3 | Self::Ascend950 => 65_536,
         }
     }
@@ -50,6 +64,20 @@ impl Family {
     /// Whether infinities and NaN are kept (1) or saturated (0) by default, and bf16 exists.
     pub fn has_inf_nan(self) -> bool {
         matches!(self, Self::A2 | Self::A3 | Self::Ascend950)
+    }
+
+    /// Whether devices can saturate instead of keeping infinities and NaN.
+    pub fn can_saturate(self) -> bool {
+        self != Self::Ascend950
+    }
+
+    /// Longest time that a kernel may take unless the program says otherwise, seconds.
+    pub fn execute_limit_s(self) -> u64 {
+        match self {
+            Self::Ascend910 => 68,
+            Self::Ascend310P => 547,
+            Self::Ascend310B | Self::A2 | Self::A3 | Self::Ascend950 => 1091,
+        }
     }
 
     /// Bytes that an allocation holds beyond its size.
@@ -62,6 +90,7 @@ impl Family {
         match self {
             Self::Ascend910 => 1001,
             Self::Ascend310P => 2002,
+            Self::Ascend310B => 3002,
             Self::A2 | Self::A3 => 2201,
             Self::Ascend950 => 3510,
         }
@@ -79,14 +108,25 @@ const fn soc(
     Soc { name, cube_cores, vector_cores, memory_mib: memory_gib * 1024, l2_mib, family }
 }
 
-/// Every name that `SOFTNPU_SOC` may have.
+/// Every name that `SOFTNPU_SOC` may have. Where the makers name figures for one product of a series
+/// only, the others of the series have the same here; memory of the 910 series and all figures of
+/// the 310B series are not public, and round numbers stand in for them.
 pub const SOCS: &[Soc] = &[
     soc("Ascend910A", Family::Ascend910, 32, 0, 32, 32),
     soc("Ascend910ProA", Family::Ascend910, 32, 0, 32, 32),
     soc("Ascend910PremiumA", Family::Ascend910, 32, 0, 32, 32),
     soc("Ascend910B", Family::Ascend910, 30, 0, 32, 32),
     soc("Ascend910ProB", Family::Ascend910, 30, 0, 32, 32),
+    soc("Ascend310P1", Family::Ascend310P, 8, 7, 24, 16),
+    soc("Ascend310P2", Family::Ascend310P, 8, 7, 24, 16),
     soc("Ascend310P3", Family::Ascend310P, 8, 7, 24, 16),
+    soc("Ascend310P4", Family::Ascend310P, 8, 7, 24, 16),
+    soc("Ascend310P5", Family::Ascend310P, 8, 7, 24, 16),
+    soc("Ascend310P7", Family::Ascend310P, 8, 7, 24, 16),
+    soc("Ascend310B1", Family::Ascend310B, 1, 1, 8, 2),
+    soc("Ascend310B2", Family::Ascend310B, 1, 1, 8, 2),
+    soc("Ascend310B3", Family::Ascend310B, 1, 1, 8, 2),
+    soc("Ascend310B4", Family::Ascend310B, 1, 1, 8, 2),
     soc("Ascend910B1", Family::A2, 24, 48, 64, 192),
     soc("Ascend910B2", Family::A2, 24, 48, 64, 192),
     soc("Ascend910B2C", Family::A2, 24, 48, 64, 192),
@@ -99,8 +139,36 @@ pub const SOCS: &[Soc] = &[
     soc("Ascend910_9382", Family::A3, 24, 48, 64, 192),
     soc("Ascend910_9372", Family::A3, 20, 40, 64, 192),
     soc("Ascend910_9362", Family::A3, 20, 40, 64, 168),
+    soc("Ascend910_9363", Family::A3, 20, 40, 64, 168),
     soc("Ascend950PR_9579", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950PR_957b", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950PR_957c", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950PR_957d", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950PR_9589", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950PR_958b", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950PR_9599", Family::Ascend950, 28, 56, 144, 128),
     soc("Ascend950DT_9571", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9572", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9573", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9574", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9575", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9576", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9577", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9578", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9581", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9582", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9583", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9584", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9585", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9586", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9587", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9588", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9591", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9592", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9595", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_9596", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_95A1", Family::Ascend950, 28, 56, 144, 128),
+    soc("Ascend950DT_95A2", Family::Ascend950, 28, 56, 144, 128),
 ];
 
 /// The product that people's code most often expects.

@@ -299,11 +299,11 @@ impl Stream {
             let Some(work) = head.as_mut() else {
                 return if progressed { Drive::Progress } else { Drive::Idle };
             };
-            if let Work::Record(record) = work
+            if work.is_mark()
                 && let Some(failure) = self.failure.peek()
             {
                 // Whoever waits for this place counts on work that failed.
-                record.fail(failure);
+                work.cancel(&failure);
             }
             match work.step(arm) {
                 Step::Blocked(_) if progressed => return Drive::Progress,

@@ -97,7 +97,59 @@ pub enum Work {
     Run(Option<Box<dyn FnOnce() + Send>>),
     /// A task of somebody else's making.
     Poll(Box<dyn PollTask>),
+    /// A task that a module of this crate keeps to itself.
+    Task(Box<dyn Task>),
 }
+
+/// A task of a module of this crate.
+pub trait Task: Send {
+    /// Goes one step. With `arm` the caller is about to sleep on what comes back.
+    fn step(&mut self, arm: bool) -> Step;
+
+    /// The task will not run, or what is before it in its stream failed: whoever waits for it is
+    /// told why.
+    fn cancel(&mut self, _failure: &Failure) {}
+
+    /// Whether others wait for the place of this task in its stream, and so for what is before it.
+    fn is_mark(&self) -> bool {
+        false
+    }
+}
+
+/// The limit of a waiting task, from its first look on.
+#[derive(Debug)]
+pub(crate) struct Late {
+    what: &'static str,
+    limit: Option<Duration>,
+    end: Option<Instant>,
+}
+
+impl Late {
+    /// A limit for a wait for `what`.
+    pub(crate) fn new(what: &'static str, limit: Option<Duration>) -> Self {
+        Self { what, limit, end: None }
+    }
+
+    /// The failure, once the limit has passed.
+    pub(crate) fn check(&mut self) -> Option<Step> {
+        let limit = self.limit?;
+        let now = Instant::now();
+        // A limit beyond what a clock can tell is none.
+        let end = *self.end.get_or_insert(now.checked_add(limit).unwrap_or(now + FOREVER));
+        (end <= now).then(|| {
+            let text = format!("The stream waited for {} longer than {limit:?}.", self.what);
+            Step::Failed(NpuError::new(code::RT_WAIT_TIMEOUT, "EE1002", text).into())
+        })
+    }
+
+    /// What is left of the limit.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.end.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Longer than any program runs.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// Why a task cannot go on.
 #[derive(Default)]
@@ -209,6 +261,7 @@ impl Work {
                 })
             }
             Self::Host(call) => call.step(),
+            Self::Task(task) => task.step(arm),
             Self::Run(body) => {
                 if let Some(body) = body.take() {
                     body();
@@ -240,7 +293,17 @@ impl Work {
         match self {
             Self::Record(record) => record.fail(failure.clone()),
             Self::Host(call) => call.cancel(),
+            Self::Task(task) => task.cancel(failure),
             _ => {}
+        }
+    }
+
+    /// Whether others wait for the place of this task in its stream.
+    pub(crate) fn is_mark(&self) -> bool {
+        match self {
+            Self::Record(_) => true,
+            Self::Task(task) => task.is_mark(),
+            _ => false,
         }
     }
 }

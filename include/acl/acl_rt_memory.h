@@ -1,0 +1,265 @@
+/**
+ * @file acl_rt_memory.h
+ * Device memory, pinned host memory, copies, address ranges. Part of acl_rt.h.
+ *
+ * What acl_rt.h says of codes, times and NULL streams holds here too.
+ */
+#ifndef ACL_ACL_RT_MEMORY_H_
+#define ACL_ACL_RT_MEMORY_H_
+
+#include "acl/acl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @name Flags of aclrtHostRegisterV2 @{ */
+#define ACL_HOST_REG_MAPPED 0x00000002U
+#define ACL_HOST_REG_IOMEMORY 0x00000004U
+#define ACL_HOST_REG_READONLY 0x00000008U
+#define ACL_HOST_REG_PINNED 0x10000000U
+/** @} */
+
+/** Do not tie an exported memory handle to a list of processes. */
+#define ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION 0x00000001ULL
+
+/** Direction of a copy. Advice only: where the pointers lie decides. */
+typedef enum {
+    ACL_MEMCPY_HOST_TO_HOST = 0,
+    ACL_MEMCPY_HOST_TO_DEVICE = 1,
+    ACL_MEMCPY_DEVICE_TO_HOST = 2,
+    ACL_MEMCPY_DEVICE_TO_DEVICE = 3,
+    ACL_MEMCPY_DEFAULT = 4,
+    ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE = 5,
+    ACL_MEMCPY_INNER_DEVICE_TO_DEVICE = 6,
+    ACL_MEMCPY_INTER_DEVICE_TO_DEVICE = 7
+} aclrtMemcpyKind;
+
+/** Pages of device memory: 2 MiB first, only, or never; P2P for memory that peers reach. */
+typedef enum {
+    ACL_MEM_MALLOC_HUGE_FIRST = 0,
+    ACL_MEM_MALLOC_HUGE_ONLY = 1,
+    ACL_MEM_MALLOC_NORMAL_ONLY = 2,
+    ACL_MEM_MALLOC_HUGE_FIRST_P2P = 3,
+    ACL_MEM_MALLOC_HUGE_ONLY_P2P = 4,
+    ACL_MEM_MALLOC_NORMAL_ONLY_P2P = 5,
+    ACL_MEM_MALLOC_HUGE1G_ONLY = 6,
+    ACL_MEM_MALLOC_HUGE1G_ONLY_P2P = 7,
+    ACL_MEM_TYPE_LOW_BAND_WIDTH = 0x0100,
+    ACL_MEM_TYPE_HIGH_BAND_WIDTH = 0x1000,
+    ACL_MEM_ACCESS_USER_SPACE_READONLY = 0x100000
+} aclrtMemMallocPolicy;
+
+/** Kinds of device memory. */
+typedef enum {
+    ACL_DDR_MEM = 0,
+    ACL_HBM_MEM = 1,
+    ACL_DDR_MEM_HUGE = 2,
+    ACL_DDR_MEM_NORMAL = 3,
+    ACL_HBM_MEM_HUGE = 4,
+    ACL_HBM_MEM_NORMAL = 5,
+    ACL_DDR_MEM_P2P_HUGE = 6,
+    ACL_DDR_MEM_P2P_NORMAL = 7,
+    ACL_HBM_MEM_P2P_HUGE = 8,
+    ACL_HBM_MEM_P2P_NORMAL = 9,
+    ACL_HBM_MEM_HUGE1G = 10,
+    ACL_HBM_MEM_P2P_HUGE1G = 11,
+    ACL_MEM_NORMAL = 12,
+    ACL_MEM_HUGE = 13,
+    ACL_MEM_HUGE1G = 14,
+    ACL_MEM_P2P_NORMAL = 15,
+    ACL_MEM_P2P_HUGE = 16,
+    ACL_MEM_P2P_HUGE1G = 17
+} aclrtMemAttr;
+
+typedef enum {
+    ACL_MEM_LOCATION_TYPE_HOST = 0, /**< pinned or registered host memory */
+    ACL_MEM_LOCATION_TYPE_DEVICE = 1,
+    ACL_MEM_LOCATION_TYPE_UNREGISTERED = 2, /**< memory that the runtime does not know */
+    ACL_MEM_LOCATION_TYPE_MANAGED = 3,
+    ACL_MEM_LOCATION_TYPE_HOST_NUMA = 4
+} aclrtMemLocationType;
+
+typedef enum {
+    ACL_MEM_HANDLE_TYPE_NONE = 0,
+    ACL_MEM_HANDLE_TYPE_POSIX = 2
+} aclrtMemHandleType;
+
+typedef enum {
+    ACL_MEM_ALLOCATION_TYPE_PINNED = 0
+} aclrtMemAllocationType;
+
+typedef enum {
+    ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+    ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
+    ACL_RT_MEM_ALLOC_GRANULARITY_UNDEF = 0xFFFF
+} aclrtMemGranularityOptions;
+
+typedef enum {
+    ACL_HOST_REGISTER_MAPPED = 0,
+    ACL_HOST_REGISTER_IOMEMORY = 4,
+    ACL_HOST_REGISTER_READONLY = 8
+} aclrtHostRegisterType;
+
+typedef enum {
+    ACL_RT_CMO_TYPE_PREFETCH = 0,
+    ACL_RT_CMO_TYPE_WRITEBACK = 1,
+    ACL_RT_CMO_TYPE_INVALID = 2,
+    ACL_RT_CMO_TYPE_FLUSH = 3
+} aclrtCmoType;
+
+/** A place where memory can lie. Mind the order of the members. */
+typedef struct aclrtMemLocation {
+    uint32_t id; /**< user device id; 0 for host memory */
+    aclrtMemLocationType type;
+} aclrtMemLocation;
+
+typedef struct aclrtPtrAttributes {
+    aclrtMemLocation location;
+    uint32_t pageSize; /**< bytes */
+    uint32_t rsv[4];
+} aclrtPtrAttributes;
+
+typedef struct aclrtPhysicalMemProp {
+    aclrtMemHandleType handleType;
+    aclrtMemAllocationType allocationType;
+    aclrtMemAttr memAttr;
+    aclrtMemLocation location;
+    uint64_t reserve;
+} aclrtPhysicalMemProp;
+
+/* ------------------------------------------------------------------------------------------- */
+/** @name Memory @{ */
+
+/**
+ * Allocates device memory. The address is a multiple of 64; the contents are not defined.
+ * @param size more than 0, else 100000
+ * @return 207001 when the device has not that much; 107000 for a policy that is not known.
+ */
+aclError aclrtMalloc(void **devPtr, size_t size, aclrtMemMallocPolicy policy);
+
+/** As aclrtMalloc, without the spare bytes behind the block. */
+aclError aclrtMallocAlign32(void **devPtr, size_t size, aclrtMemMallocPolicy policy);
+
+/** As aclrtMalloc, for memory that the host reads through its caches. */
+aclError aclrtMallocCached(void **devPtr, size_t size, aclrtMemMallocPolicy policy);
+
+/** Does not wait for tasks that use the memory. @return 107000 for an address inside a block. */
+aclError aclrtFree(void *devPtr);
+
+/** Allocates pinned host memory; the address is a multiple of 64. */
+aclError aclrtMallocHost(void **hostPtr, size_t size);
+aclError aclrtFreeHost(void *hostPtr);
+
+/**
+ * Copies at once and returns when the copy is complete. Does not wait for streams.
+ * @param destMax room at `dst`; a larger `count` gives 107000
+ * @param count 0 succeeds whatever the pointers are
+ */
+aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count,
+                     aclrtMemcpyKind kind);
+
+/**
+ * Copies in stream order. With host memory that is not pinned the call waits for the stream and
+ * copies before it returns.
+ * @return 207000 for host to host.
+ */
+aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count,
+                          aclrtMemcpyKind kind, aclrtStream stream);
+
+/** Sets `count` bytes. @param maxCount room at `devPtr`; a larger `count` gives 107000 */
+aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count);
+aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t count,
+                          aclrtStream stream);
+
+/**
+ * Copies `height` rows of `width` bytes.
+ * @param dpitch,spitch bytes from one row to the next; `width` beyond either gives 100000
+ */
+aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                       size_t height, aclrtMemcpyKind kind);
+aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
+                            size_t width, size_t height, aclrtMemcpyKind kind,
+                            aclrtStream stream);
+
+/** Free and total memory of the current device. @return 107016 for a kind that is not known. */
+aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total);
+
+/** Where memory lies; memory that the runtime does not know is no error. Needs no context. */
+aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attributes);
+
+/**
+ * Pins host memory and gives its address on the device.
+ * @param ptr a multiple of 4096
+ * @return 507910 when it is registered already.
+ */
+aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr);
+
+/** @return 507911 when it is not registered. */
+aclError aclrtHostUnregister(void *ptr);
+
+/** Cache maintenance in stream order. Only prefetching is known; 207000 for the others. */
+aclError aclrtCmoAsync(void *src, size_t size, aclrtCmoType cmoType, aclrtStream stream);
+
+/** @} */
+/* ------------------------------------------------------------------------------------------- */
+/** @name Address ranges and physical memory apart @{ */
+
+/**
+ * Reserves addresses without memory behind.
+ * @param alignment 0
+ * @param expectPtr NULL, or the address that would be liked
+ * @param flags 0, or 1 for huge pages; anything else gives 100000
+ */
+aclError aclrtReserveMemAddress(void **virPtr, size_t size, size_t alignment, void *expectPtr,
+                                uint64_t flags);
+
+/** Gives a range back; everything in it must be unmapped. */
+aclError aclrtReleaseMemAddress(void *virPtr);
+
+/**
+ * Allocates memory without an address.
+ * @param size a multiple of the granularity
+ * @param flags 0
+ * @return 207001 when the device has not that much.
+ */
+aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size,
+                             const aclrtPhysicalMemProp *prop, uint64_t flags);
+
+/** Takes effect once the memory is mapped nowhere. */
+aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
+
+/** Maps physical memory at an address of a reserved range. @param offset 0 @param flags 0 */
+aclError aclrtMapMem(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
+                     uint64_t flags);
+
+/** @param virPtr the start of one mapping */
+aclError aclrtUnmapMem(void *virPtr);
+
+/** What sizes of physical memory must be a multiple of. */
+aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop,
+                                          aclrtMemGranularityOptions option,
+                                          size_t *granularity);
+
+/**
+ * Makes a number by which another process of this host can import the memory.
+ * @param handleType ACL_MEM_HANDLE_TYPE_NONE
+ * @param flags 0, or ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION
+ */
+aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType,
+                                         uint64_t flags, uint64_t *shareableHandle);
+
+/** Names the processes that may import. */
+aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t *pid, size_t pidNum);
+
+/** @param handle receives a handle of its own, which wants its aclrtFreePhysical */
+aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId,
+                                           aclrtDrvMemHandle *handle);
+
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ACL_ACL_RT_MEMORY_H_ */
