@@ -22,6 +22,13 @@ typedef void *aclrtDrvMemHandle;
 typedef void *aclrtNotify;
 typedef void *aclrtCntNotify;
 
+/** Processes of one device of a pod. */
+typedef struct aclrtServerPid {
+    uint32_t sdid; /**< ACL_DEV_ATTR_SUPER_POD_DEVICE_ID of the device that they use */
+    int32_t *pid;
+    size_t num;
+} aclrtServerPid;
+
 /** Bits of an IEEE half precision number. */
 typedef uint16_t aclFloat16;
 

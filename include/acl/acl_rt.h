@@ -106,6 +106,11 @@ typedef enum {
     ACL_RT_THREAD_LEVEL = 0
 } aclrtLastErrLevel;
 
+/** An event as another process opens it. */
+typedef struct aclrtIpcEventHandle {
+    char reserved[64];
+} aclrtIpcEventHandle;
+
 typedef void (*aclrtCallback)(void *userData);
 typedef void (*aclrtHostFunc)(void *args);
 
@@ -266,7 +271,22 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp);
 /** How many events can still be made on the current device. */
 aclError aclrtGetEventAvailNum(uint32_t *eventCount);
 
+/** @return 207000 for an event that processes share. */
 aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId);
+
+/**
+ * What another process of this host opens the event by.
+ * @return 107000 for an event that was not made by aclrtCreateEventExWithFlag with ACL_EVENT_IPC.
+ */
+aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle);
+
+/**
+ * Opens an event of another process: recorded in one, it can be waited for, queried and
+ * synchronized in the other. It wants its aclrtDestroyEvent. A wait for a record whose process has
+ * ended before it got there fails with 507022.
+ * @return 107000 for a handle that leads nowhere or that this process made.
+ */
+aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent *event);
 
 /** @} */
 /* ------------------------------------------------------------------------------------------- */

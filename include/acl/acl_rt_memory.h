@@ -20,8 +20,17 @@ extern "C" {
 #define ACL_HOST_REG_PINNED 0x10000000U
 /** @} */
 
-/** Do not tie an exported memory handle to a list of processes. */
+/** @name Flags of memory that processes share @{ */
+#define ACL_RT_VMM_EXPORT_FLAG_DEFAULT 0x00000000ULL
+/** Whoever has the handle may import. */
 #define ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION 0x00000001ULL
+#define ACL_RT_IPC_MEM_EXPORT_FLAG_DEFAULT 0x00000000ULL
+/** Whoever has the key may import. */
+#define ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION 0x00000001ULL
+#define ACL_RT_IPC_MEM_IMPORT_FLAG_DEFAULT 0x00000000ULL
+/** Open memory of the peer device too, which is open here in any case. */
+#define ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS 0x00000001ULL
+/** @} */
 
 /** Direction of a copy. Advice only: where the pointers lie decides. */
 typedef enum {
@@ -95,6 +104,19 @@ typedef enum {
     ACL_RT_MEM_ALLOC_GRANULARITY_UNDEF = 0xFFFF
 } aclrtMemGranularityOptions;
 
+/** What kind of handle stands for shared physical memory. */
+typedef enum {
+    ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT = 1, /**< a uint64_t, for processes of this host */
+    ACL_MEM_SHARE_HANDLE_TYPE_FABRIC = 2   /**< an aclrtMemFabricHandle, for other hosts */
+} aclrtMemSharedHandleType;
+
+/** What a place may do with memory. */
+typedef enum {
+    ACL_RT_MEM_ACCESS_FLAGS_NONE = 0,
+    ACL_RT_MEM_ACCESS_FLAGS_READ = 1,
+    ACL_RT_MEM_ACCESS_FLAGS_READWRITE = 3
+} aclrtMemAccessFlags;
+
 typedef enum {
     ACL_HOST_REGISTER_MAPPED = 0,
     ACL_HOST_REGISTER_IOMEMORY = 4,
@@ -113,6 +135,16 @@ typedef struct aclrtMemLocation {
     uint32_t id; /**< user device id; 0 for host memory */
     aclrtMemLocationType type;
 } aclrtMemLocation;
+
+typedef struct aclrtMemAccessDesc {
+    aclrtMemAccessFlags flags;
+    aclrtMemLocation location;
+    uint8_t rsv[12];
+} aclrtMemAccessDesc;
+
+typedef struct aclrtMemFabricHandle {
+    uint8_t data[128];
+} aclrtMemFabricHandle;
 
 typedef struct aclrtPtrAttributes {
     aclrtMemLocation location;
@@ -245,16 +277,98 @@ aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop,
  * Makes a number by which another process of this host can import the memory.
  * @param handleType ACL_MEM_HANDLE_TYPE_NONE
  * @param flags 0, or ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION
+ * @return 107000 for memory that was exported before or imported.
  */
 aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType,
                                          uint64_t flags, uint64_t *shareableHandle);
 
-/** Names the processes that may import. */
+/**
+ * Names processes that may import; lists add up.
+ * @return 107000 for a number that this process did not make; 100000 for an empty list.
+ */
 aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t *pid, size_t pidNum);
 
-/** @param handle receives a handle of its own, which wants its aclrtFreePhysical */
+/**
+ * Takes over memory of another process. The memory lives until the exporter and all importers
+ * have freed it.
+ * @param handle receives a handle of its own, which wants its aclrtFreePhysical
+ * @return 107000 for a number that leads nowhere, that this process made, or that it has imported
+ *         already; 207006 when this process is not allowed to.
+ */
 aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId,
                                            aclrtDrvMemHandle *handle);
+
+/**
+ * The same three calls with the kind of the handle; the import is for the current device.
+ * @param shareableHandle points at a uint64_t
+ * @param shareType ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT; there are no other hosts here, so
+ *        ACL_MEM_SHARE_HANDLE_TYPE_FABRIC gives 207000
+ */
+aclError aclrtMemExportToShareableHandleV2(aclrtDrvMemHandle handle, uint64_t flags,
+                                           aclrtMemSharedHandleType shareType,
+                                           void *shareableHandle);
+aclError aclrtMemSetPidToShareableHandleV2(void *shareableHandle,
+                                           aclrtMemSharedHandleType shareType, int32_t *pid,
+                                           size_t pidNum);
+/** @param flags 0 */
+aclError aclrtMemImportFromShareableHandleV2(void *shareableHandle,
+                                             aclrtMemSharedHandleType shareType, uint64_t flags,
+                                             aclrtDrvMemHandle *handle);
+
+/** One more handle of the memory that is mapped at an address; wants its aclrtFreePhysical. */
+aclError aclrtMemRetainAllocationHandle(void *virPtr, aclrtDrvMemHandle *handle);
+
+/** What the memory was asked for with. */
+aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle,
+                                                   aclrtPhysicalMemProp *prop);
+
+/**
+ * Opens mapped memory to devices. Every device of the host may read and write it as it is.
+ * @return 207000 for fewer rights than that; 107000 when not all of the range is mapped.
+ */
+aclError aclrtMemSetAccess(void *virPtr, size_t size, aclrtMemAccessDesc *desc, size_t count);
+
+/** What a device may do with mapped memory. */
+aclError aclrtMemGetAccess(void *virPtr, aclrtMemLocation *location, uint64_t *flag);
+
+/** @} */
+/* ------------------------------------------------------------------------------------------- */
+/**
+ * @name Device memory that processes share by a key
+ * Importers close first, the exporter closes last and frees the memory after that.
+ * @{
+ */
+
+/**
+ * Makes the text by which another process of this host finds device memory.
+ * @param devPtr a multiple of 4096, also inside a larger block
+ * @param size more than 0; at most what the block has from there on
+ * @param len bytes at `key`: 65 or more
+ * @param flags 0, or ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION
+ * @return 107000 for a range that is not like that.
+ */
+aclError aclrtIpcMemGetExportKey(void *devPtr, size_t size, char *key, size_t len,
+                                 uint64_t flags);
+
+/**
+ * Maps memory of another process.
+ * @param flags 0, or ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS
+ * @return 107000 for a key that leads nowhere, that this process made, or that it has imported
+ *         already; 207006 when this process is not allowed to.
+ */
+aclError aclrtIpcMemImportByKey(void **devPtr, const char *key, uint64_t flags);
+
+/** Names processes that may import; lists add up. @return 107000 for a key of another process. */
+aclError aclrtIpcMemSetImportPid(const char *key, int32_t *pid, size_t num);
+
+/** The same by devices of a pod. @return 207000 for devices of other servers. */
+aclError aclrtIpcMemImportPidInterServer(const char *key, aclrtServerPid *serverPids, size_t num);
+
+/**
+ * Ends an import or an export.
+ * @return 107000 for a key that is neither, and at the exporter as long as others have it imported.
+ */
+aclError aclrtIpcMemClose(const char *key);
 
 /** @} */
 

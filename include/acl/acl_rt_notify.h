@@ -59,13 +59,6 @@ typedef struct aclrtCntNotifyWaitInfo {
     uint8_t rsv[3];
 } aclrtCntNotifyWaitInfo;
 
-/** Processes of one device of a pod. */
-typedef struct aclrtServerPid {
-    uint32_t sdid; /**< ACL_DEV_ATTR_SUPER_POD_DEVICE_ID of the device that they use */
-    int32_t *pid;
-    size_t num;
-} aclrtServerPid;
-
 /**
  * @name Notifies
  * A notify is a flag: a record sets it, a wait takes it away. Recording twice is as good as once.

@@ -12,11 +12,11 @@ use softnpu::{NpuError, NpuResult, code};
 
 use crate::border::{EVENTS, EventHandle, Out, StreamHandle, acl, handle, limit_ms};
 
-fn create(out: Out<*mut c_void>, kind: Kind, flags: u32) -> NpuResult<()> {
+fn create(out: Out<*mut c_void>, make: impl FnOnce() -> NpuResult<Event>) -> NpuResult<()> {
     out.check("event")?;
     let runtime = runtime()?;
     let device = runtime.device(current()?.device())?;
-    let event = Event::new(kind, flags)?;
+    let event = make()?;
     let max = runtime.config().soc.family.events_max() as u32;
     // The count is a limit, not an inventory: an event counts on the device it was made on.
     if device.events.fetch_add(1, Ordering::AcqRel) >= max {
@@ -31,21 +31,48 @@ fn create(out: Out<*mut c_void>, kind: Kind, flags: u32) -> NpuResult<()> {
 acl! {
     /// Makes an event whose waits take the latest record, which must exist.
     fn aclrtCreateEvent(event: Out<*mut c_void>) {
-        create(event, Kind::Plain, 0)
+        create(event, || Event::new(Kind::Plain, 0))
     }
 }
 
 acl! {
     /// Makes an event that a record sets and a reset clears.
     fn aclrtCreateEventWithFlag(event: Out<*mut c_void>, flags: u32) {
-        create(event, Kind::Flag, flags)
+        create(event, || Event::new(Kind::Flag, flags))
     }
 }
 
 acl! {
     /// Makes an event whose waits take the latest record, if there is one.
     fn aclrtCreateEventExWithFlag(event: Out<*mut c_void>, flags: u32) {
-        create(event, Kind::Latest, flags)
+        create(event, || Event::new(Kind::Latest, flags))
+    }
+}
+
+/// `aclrtIpcEventHandle`: a text, filled up with zeros.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct IpcHandle {
+    text: [u8; 64],
+}
+
+acl! {
+    /// What another process opens an event by.
+    fn aclrtIpcGetEventHandle(event: EventHandle, out: Out<IpcHandle>) {
+        out.check("handle")?;
+        let text = event.get()?.handle()?;
+        let mut bytes = [0; 64];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        out.put("handle", IpcHandle { text: bytes })
+    }
+}
+
+acl! {
+    /// Opens an event of another process.
+    fn aclrtIpcOpenEventHandle(given: IpcHandle, event: Out<*mut c_void>) {
+        let end = given.text.iter().position(|byte| *byte == 0).unwrap_or(given.text.len());
+        let text = String::from_utf8_lossy(&given.text[..end]).into_owned();
+        create(event, || Event::open(&text))
     }
 }
 
@@ -168,7 +195,9 @@ acl! {
     /// Number of an event in this process.
     fn aclrtGetEventId(event: EventHandle, id: Out<u32>) {
         id.check("eventId")?;
-        event.get()?;
+        if event.get()?.is_shared() {
+            return Err(NpuError::unsupported("the id of an event that processes share"));
+        }
         // The index part of the handle is unique among live events.
         id.put("eventId", event.0 as usize as u32 & 0x00ff_ffff)
     }

@@ -12,6 +12,7 @@ mod device;
 mod event;
 mod extension;
 mod init;
+mod ipc_memory;
 mod logging;
 mod memory;
 mod notify;

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use softnpu::arena::Pages;
 use softnpu::context::current;
-use softnpu::copy::{copy_in_order, copy_now, fill_in_order, fill_now};
+use softnpu::copy::{copy_in_order, copy_now, fill_in_order, fill_now, other_process};
 use softnpu::runtime::{Located, runtime};
 use softnpu::{NpuError, NpuResult, code, host_memory};
 
@@ -368,6 +368,7 @@ acl! {
         }
         let (device, kind) = match runtime()?.locate(pointer.cast()) {
             Some(found) => (found.device, 1),
+            None if let Some((device, _)) = other_process(pointer.cast()) => (device, 1),
             None if host_memory::pinned_from(pointer.cast()).is_some() => (0, 0),
             None => (0, 2),
         };

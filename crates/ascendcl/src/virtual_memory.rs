@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use hccl_abi::Table;
 use softnpu::config::HUGE_PAGE;
+use softnpu::context::current;
 use softnpu::runtime::runtime;
-use softnpu::virtual_memory::{Physical, map, release, reserve, unmap};
+use softnpu::share;
+use softnpu::virtual_memory::{Physical, map, mapped_at, mapped_from, release, reserve, unmap};
 use softnpu::{NpuError, NpuResult};
 
-use crate::border::{In, Out, acl, handle};
+use crate::border::{In, Out, acl, handle, pids};
 
 static PHYSICAL: Table<Physical> = Table::new(0x14);
 
@@ -89,7 +91,7 @@ acl! {
         let runtime = runtime()?;
         let device = runtime.device_of(i32::try_from(wanted.location_id).unwrap_or(-1))?;
         let arena = runtime.arena_of(device)?;
-        let made = Physical::new(device.user(), arena, size as u64)?;
+        let made = Physical::new(device.user(), arena, size as u64, wanted.attribute)?;
         out.put("handle", handle(&PHYSICAL, Arc::new(made), "physical memory handle")?)
     }
 }
@@ -97,8 +99,11 @@ acl! {
 acl! {
     /// Gives physical memory back, once nothing maps it.
     fn aclrtFreePhysical(given: *mut c_void) {
-        physical(given)?;
+        let found = physical(given)?;
         PHYSICAL.remove(given);
+        if PHYSICAL.handle_of(&found).is_none() {
+            found.withdraw();
+        }
         Ok(())
     }
 }
@@ -148,32 +153,210 @@ acl! {
     }
 }
 
+/// Flag of an export that anybody may import.
+const ANYBODY: u64 = 1;
+
+fn export(given: *mut c_void, flags: u64) -> NpuResult<u64> {
+    let found = physical(given)?;
+    if flags > ANYBODY {
+        return Err(NpuError::argument("flags", flags, "0 or 1"));
+    }
+    found.export(flags == ANYBODY)
+}
+
+/// Kind of memory that an import says it is: ordinary huge pages.
+const IMPORTED_ATTRIBUTE: i32 = 4;
+
+fn import(out: Out<*mut c_void>, shareable: u64, device: u32) -> NpuResult<()> {
+    let made = Physical::import(device, shareable, IMPORTED_ATTRIBUTE)?;
+    out.put("handle", handle(&PHYSICAL, Arc::new(made), "physical memory handle")?)
+}
+
 acl! {
-    /// Would share physical memory with another process.
+    /// A number by which another process finds physical memory.
     fn aclrtMemExportToShareableHandle(
-        _handle: *mut c_void,
-        _handle_type: c_int,
-        _flags: u64,
-        _shareable: Out<u64>,
+        given: *mut c_void,
+        handle_type: c_int,
+        flags: u64,
+        shareable: Out<u64>,
     ) {
-        Err(NpuError::unsupported("aclrtMemExportToShareableHandle"))
+        shareable.check("shareableHandle")?;
+        if handle_type != 0 {
+            return Err(NpuError::argument("handleType", handle_type, "0"));
+        }
+        shareable.put("shareableHandle", export(given, flags)?)
     }
 }
 
 acl! {
-    /// Would take over physical memory of another process.
-    fn aclrtMemImportFromShareableHandle(
-        _shareable: u64,
-        _device: i32,
-        _handle: Out<*mut c_void>,
-    ) {
-        Err(NpuError::unsupported("aclrtMemImportFromShareableHandle"))
+    /// Takes over physical memory of another process.
+    fn aclrtMemImportFromShareableHandle(shareable: u64, device: i32, out: Out<*mut c_void>) {
+        out.check("handle")?;
+        import(out, shareable, runtime()?.device_of(device)?.user())
     }
 }
 
 acl! {
-    /// Would let processes take over shared physical memory.
-    fn aclrtMemSetPidToShareableHandle(_shareable: u64, _pids: In<i32>, _count: usize) {
-        Err(NpuError::unsupported("aclrtMemSetPidToShareableHandle"))
+    /// Lets processes take over physical memory.
+    fn aclrtMemSetPidToShareableHandle(shareable: u64, list: In<i32>, count: usize) {
+        share::allow(share::Kind::Physical, shareable, &pids(list, count)?)
+    }
+}
+
+/// A place for a number that may be larger: eight bytes, or 128 for other servers.
+fn shared_kind(kind: c_int) -> NpuResult<()> {
+    match kind {
+        1 => Ok(()),
+        2 => Err(NpuError::unsupported("handles for other servers (share type 2)")),
+        other => Err(NpuError::argument("shareType", other, "1 or 2")),
+    }
+}
+
+acl! {
+    /// As `aclrtMemExportToShareableHandle`, with the kind of the handle.
+    fn aclrtMemExportToShareableHandleV2(
+        given: *mut c_void,
+        flags: u64,
+        kind: c_int,
+        shareable: Out<u64>,
+    ) {
+        shareable.check("shareableHandle")?;
+        shared_kind(kind)?;
+        shareable.put("shareableHandle", export(given, flags)?)
+    }
+}
+
+acl! {
+    /// As `aclrtMemImportFromShareableHandle`, for the current device.
+    fn aclrtMemImportFromShareableHandleV2(
+        shareable: In<u64>,
+        kind: c_int,
+        flags: u64,
+        out: Out<*mut c_void>,
+    ) {
+        out.check("handle")?;
+        let shareable = shareable.get("shareableHandle")?;
+        shared_kind(kind)?;
+        if flags != 0 {
+            return Err(NpuError::argument("flags", flags, "0"));
+        }
+        import(out, shareable, current()?.device())
+    }
+}
+
+acl! {
+    /// As `aclrtMemSetPidToShareableHandle`, with the kind of the handle.
+    fn aclrtMemSetPidToShareableHandleV2(
+        shareable: In<u64>,
+        kind: c_int,
+        list: In<i32>,
+        count: usize,
+    ) {
+        let shareable = shareable.get("shareableHandle")?;
+        shared_kind(kind)?;
+        share::allow(share::Kind::Physical, shareable, &pids(list, count)?)
+    }
+}
+
+fn mapped(pointer: *const c_void) -> NpuResult<(usize, Arc<Physical>)> {
+    if pointer.is_null() {
+        return Err(NpuError::null("virPtr"));
+    }
+    mapped_at(pointer.cast()).ok_or_else(|| {
+        let allowed = "an address in a mapping made by aclrtMapMem";
+        NpuError::value("virPtr", format!("{pointer:p}"), allowed)
+    })
+}
+
+acl! {
+    /// One more handle of the physical memory at an address.
+    fn aclrtMemRetainAllocationHandle(pointer: *mut c_void, out: Out<*mut c_void>) {
+        out.check("handle")?;
+        let (_, found) = mapped(pointer)?;
+        out.put("handle", handle(&PHYSICAL, found, "physical memory handle")?)
+    }
+}
+
+acl! {
+    /// What physical memory was asked for.
+    fn aclrtMemGetAllocationPropertiesFromHandle(given: *mut c_void, out: Out<Properties>) {
+        out.check("prop")?;
+        let found = physical(given)?;
+        out.put("prop", Properties {
+            handle_type: 0,
+            allocation_type: 0,
+            attribute: found.attribute(),
+            location_id: found.device(),
+            location_type: 1,
+            reserve: 0,
+        })
+    }
+}
+
+/// `aclrtMemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Location {
+    id: u32,
+    kind: i32,
+}
+
+/// `aclrtMemAccessDesc`: what a place may do with memory.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Access {
+    flags: c_int,
+    location: Location,
+    reserved: [u8; 12],
+}
+const _: () = assert!(size_of::<Access>() == 24);
+
+/// Read and write, which is what every device of the host may do with mapped memory.
+const READ_WRITE: c_int = 3;
+
+impl Location {
+    fn check(self) -> NpuResult<()> {
+        if self.kind != 1 {
+            let allowed = "1 (a device)";
+            return Err(NpuError::argument("location.type", self.kind, allowed));
+        }
+        runtime()?.device_of(i32::try_from(self.id).unwrap_or(-1)).map(drop)
+    }
+}
+
+acl! {
+    /// Opens mapped memory to devices, which it is already.
+    fn aclrtMemSetAccess(pointer: *mut c_void, size: usize, list: In<Access>, count: usize) {
+        mapped(pointer)?;
+        if list.is_null() {
+            return Err(NpuError::null("desc"));
+        }
+        let left = mapped_from(pointer.cast()).unwrap_or(0);
+        if size == 0 || size as u64 > left {
+            let allowed = format!("1 to what is mapped there, {left}");
+            return Err(NpuError::value("size", size, &allowed));
+        }
+        if count == 0 {
+            return Err(NpuError::argument("count", 0, "greater than 0"));
+        }
+        for access in list.list(count) {
+            access.location.check()?;
+            match access.flags {
+                READ_WRITE => {}
+                0 | 1 => return Err(NpuError::unsupported("taking access to mapped memory away")),
+                other => return Err(NpuError::argument("desc.flags", other, "3 (read and write)")),
+            }
+        }
+        Ok(())
+    }
+}
+
+acl! {
+    /// What a device may do with mapped memory.
+    fn aclrtMemGetAccess(pointer: *mut c_void, location: In<Location>, flags: Out<u64>) {
+        flags.check("flag")?;
+        mapped(pointer)?;
+        location.get("location")?.check()?;
+        flags.put("flag", READ_WRITE as u64)
     }
 }

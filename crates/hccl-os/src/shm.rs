@@ -56,7 +56,7 @@ impl Segment {
         let fd = rustix::fs::memfd_create(label, flags).named("memfd_create")?;
         rustix::fs::ftruncate(&fd, len as u64).named("ftruncate")?;
         rustix::fs::fcntl_add_seals(&fd, SEALS).named("fcntl(F_ADD_SEALS)")?;
-        let mapping = Mapping::new(&fd, len)?;
+        let mapping = Mapping::new(&fd, 0, len)?;
         let stat = rustix::fs::fstat(&fd).named("fstat")?;
         let id = SegmentId { device: stat.st_dev, inode: stat.st_ino };
         Ok(Self { fd, mapping, id })
@@ -99,22 +99,28 @@ impl Mapping {
     /// # Errors
     /// When the descriptor is no such segment, or the mapping fails.
     pub fn adopt(fd: &OwnedFd, len: usize) -> OsResult<Self> {
-        let unexpected = |what, found: String, expected: String| {
-            Err(OsError::Unexpected { what, found, expected })
-        };
-        let size = rustix::fs::fstat(fd).named("fstat")?.st_size;
-        if size as u64 != len as u64 || len == 0 {
-            return unexpected("shared segment", format!("{size} bytes"), format!("{len} bytes"));
-        }
-        // A descriptor that is no memory file has no seals to ask for: the call fails.
-        let seals = rustix::fs::fcntl_get_seals(fd).named("fcntl(F_GET_SEALS)")?;
-        if !seals.contains(SealFlags::SHRINK) {
-            return unexpected("shared segment", format!("{seals:?}"), "F_SEAL_SHRINK".into());
-        }
-        Self::new(fd, len)
+        check_sealed(fd, len)?;
+        Self::new(fd, 0, len)
     }
 
-    fn new(fd: &OwnedFd, len: usize) -> OsResult<Self> {
+    /// Maps a piece of a segment of `file_len` bytes that came from somebody else.
+    ///
+    /// # Errors
+    /// As [`Self::adopt`], and when the piece is not within the segment or begins inside a page.
+    pub fn adopt_piece(fd: &OwnedFd, file_len: usize, offset: usize, len: usize) -> OsResult<Self> {
+        check_sealed(fd, file_len)?;
+        let within = offset.checked_add(len).is_some_and(|end| end <= file_len);
+        if !within || len == 0 {
+            return Err(OsError::Unexpected {
+                what: "piece of a shared segment",
+                found: format!("{offset}+{len}"),
+                expected: format!("within {file_len} bytes"),
+            });
+        }
+        Self::new(fd, offset, len)
+    }
+
+    fn new(fd: &OwnedFd, offset: usize, len: usize) -> OsResult<Self> {
         // SAFETY: a fresh mapping at an address of the kernel's choice; nothing else is there.
         let base = unsafe {
             rustix::mm::mmap(
@@ -123,7 +129,7 @@ impl Mapping {
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::SHARED | MapFlags::NORESERVE,
                 fd,
-                0,
+                offset as u64,
             )
         }
         .named("mmap")?;
@@ -192,6 +198,26 @@ impl Drop for Mapping {
     }
 }
 
+/// Whether a descriptor that came from somebody else is a segment of exactly `len` bytes that nobody
+/// can shorten.
+///
+/// # Errors
+/// When it is not.
+pub fn check_sealed(fd: &OwnedFd, len: usize) -> OsResult<()> {
+    let unexpected =
+        |what, found: String, expected: String| Err(OsError::Unexpected { what, found, expected });
+    let size = rustix::fs::fstat(fd).named("fstat")?.st_size;
+    if size as u64 != len as u64 || len == 0 {
+        return unexpected("shared segment", format!("{size} bytes"), format!("{len} bytes"));
+    }
+    // A descriptor that is no memory file has no seals to ask for: the call fails.
+    let seals = rustix::fs::fcntl_get_seals(fd).named("fcntl(F_GET_SEALS)")?;
+    if !seals.contains(SealFlags::SHRINK) {
+        return unexpected("shared segment", format!("{seals:?}"), "F_SEAL_SHRINK".into());
+    }
+    Ok(())
+}
+
 /// Identity of the segment behind a descriptor.
 ///
 /// # Errors
@@ -219,6 +245,15 @@ mod tests {
             assert_eq!(b.base().add(4096).read_volatile(), 0);
         }
         assert!(a.release(1 << 20, 1).is_err());
+        let piece = Mapping::adopt_piece(&fd, 1 << 20, 8192, 4096).unwrap();
+        // SAFETY: as above.
+        unsafe {
+            a.base().add(8193).write_volatile(9);
+            assert_eq!(piece.base().add(1).read_volatile(), 9);
+        }
+        for (offset, len) in [(8192, 0), (8192, 1 << 20), (usize::MAX, 2), (100, 4096)] {
+            assert!(Mapping::adopt_piece(&fd, 1 << 20, offset, len).is_err(), "{offset} {len}");
+        }
     }
 
     #[test]

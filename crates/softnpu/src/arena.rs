@@ -102,9 +102,12 @@ impl Arena {
             Pages::HugeFirst => size > HUGE_FROM,
             Pages::Normal => false,
         };
-        let align = if huge { HUGE_PAGE } else { GRANULE };
+        // Whole pages begin with one, so that they can be shared with other processes.
+        let small = if size >= PAGE { PAGE } else { GRANULE };
+        let align = if huge { HUGE_PAGE } else { small };
         let usable = size.checked_next_multiple_of(32).and_then(|n| n.checked_add(tail));
-        let taken = usable.and_then(|n| n.checked_next_multiple_of(align));
+        let granule = if huge { HUGE_PAGE } else { GRANULE };
+        let taken = usable.and_then(|n| n.checked_next_multiple_of(granule));
         let (Some(usable), Some(taken)) = (usable, taken) else {
             return full(format!("{size} bytes asked, the device has {total}"));
         };

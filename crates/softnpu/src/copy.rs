@@ -33,6 +33,14 @@ pub fn place(what: &str, address: *const u8, len: usize) -> NpuResult<Place> {
         }
         return Ok(Place::Device(found.device));
     }
+    if let Some((device, left)) = other_process(address) {
+        if len > left {
+            let given = format!("{address:p} with {len} bytes");
+            let allowed = format!("imported memory of that size ({left} bytes are left there)");
+            return Err(NpuError::value(what, given, &allowed));
+        }
+        return Ok(Place::Device(device));
+    }
     match crate::host_memory::pinned_from(address) {
         Some(left) if len > left => {
             let given = format!("{address:p} with {len} bytes");
@@ -42,6 +50,17 @@ pub fn place(what: &str, address: *const u8, len: usize) -> NpuResult<Place> {
         Some(_) => Ok(Place::Pinned),
         None => Ok(Place::Pageable),
     }
+}
+
+/// The device that memory of another process counts to here, and the bytes from an address to its
+/// end.
+pub fn other_process(address: *const u8) -> Option<(u32, usize)> {
+    if let Some(found) = crate::ipc_memory::at(address) {
+        return Some((found.device, found.base + found.len - address as usize));
+    }
+    let (_, physical) = crate::virtual_memory::mapped_at(address)?;
+    let left = crate::virtual_memory::mapped_from(address)?;
+    Some((physical.device(), left as usize))
 }
 
 /// Copies at once.

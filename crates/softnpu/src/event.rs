@@ -7,6 +7,7 @@ use hccl_os::sync::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::error::{NpuError, NpuResult, code};
+use crate::ipc_event::SharedEvent;
 use crate::stream::{ACTIVITY, Stream, drive_until};
 use crate::task::{Failure, Work};
 
@@ -109,6 +110,7 @@ pub struct Event {
     device: u32,
     latest: Mutex<Option<Arc<Record>>>,
     flag: Arc<FlagEvent>,
+    shared: Option<Arc<SharedEvent>>,
 }
 
 /// Time since the runtime began, in nanoseconds.
@@ -140,11 +142,40 @@ impl Event {
             };
             return Err(NpuError::value("flag", format!("{given:#x}"), text));
         }
-        if given == IPC {
-            return Err(NpuError::unsupported("events shared between processes"));
-        }
         let flags = if kind == Kind::Plain { flags::PLAIN } else { given };
-        Ok(Self { kind, flags, device: 0, latest: Mutex::default(), flag: Arc::default() })
+        let shared =
+            if kind == Kind::Latest && given == IPC { Some(SharedEvent::new()?) } else { None };
+        let (latest, flag) = (Mutex::default(), Arc::default());
+        Ok(Self { kind, flags, device: 0, latest, flag, shared })
+    }
+
+    /// The event of another process behind its handle.
+    ///
+    /// # Errors
+    /// 107000 for a handle that leads nowhere.
+    pub fn open(handle: &str) -> NpuResult<Self> {
+        let shared = Some(SharedEvent::open(handle)?);
+        let (latest, flag) = (Mutex::default(), Arc::default());
+        Ok(Self { kind: Kind::Latest, flags: flags::IPC, device: 0, latest, flag, shared })
+    }
+
+    /// The text by which other processes find the event.
+    ///
+    /// # Errors
+    /// 107000 for an event that was not made to be shared.
+    pub fn handle(&self) -> NpuResult<String> {
+        match &self.shared {
+            Some(shared) => shared.handle(self.device),
+            None => {
+                let allowed = "an event made by aclrtCreateEventExWithFlag with ACL_EVENT_IPC";
+                Err(NpuError::value("event", format!("made with flag {:#x}", self.flags), allowed))
+            }
+        }
+    }
+
+    /// Whether processes share it.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
     /// The same event, counted on a device.
@@ -167,6 +198,9 @@ impl Event {
     /// # Errors
     /// When the stream takes no more work.
     pub fn record(&self, stream: &Arc<Stream>) -> NpuResult<()> {
+        if let Some(shared) = &self.shared {
+            return shared.record(stream);
+        }
         let record = Arc::new(Record {
             stream: Arc::downgrade(stream),
             time: AtomicU64::new(0),
@@ -192,6 +226,9 @@ impl Event {
     /// 107000 for a plain event that was never recorded, 207000 where the kind cannot wait.
     pub fn wait_on(&self, stream: &Arc<Stream>, limit: Option<Duration>) -> NpuResult<()> {
         use flags::{BIT_4, EXTERNAL, IPC, SYNC};
+        if let Some(shared) = &self.shared {
+            return shared.wait_on(stream, limit);
+        }
         let limit = limit.map(|limit| std::time::Instant::now() + limit);
         if self.kind != Kind::Plain && self.flags & (SYNC | BIT_4 | EXTERNAL | IPC) == 0 {
             let what = format!("waiting for an event made with flag {:#x}", self.flags);
@@ -222,6 +259,9 @@ impl Event {
 
     /// Whether the latest record is reached; `None` if there is no record.
     pub fn is_recorded(&self) -> Option<bool> {
+        if let Some(shared) = &self.shared {
+            return shared.is_recorded();
+        }
         self.latest.lock().as_ref().map(|record| record.is_done())
     }
 
@@ -230,6 +270,9 @@ impl Event {
     /// # Errors
     /// 507047 when `limit` passes first.
     pub fn synchronize(&self, limit: Option<Duration>) -> NpuResult<()> {
+        if let Some(shared) = &self.shared {
+            return shared.synchronize(limit);
+        }
         let Some(record) = self.latest.lock().clone() else {
             return Ok(());
         };
@@ -245,8 +288,11 @@ impl Event {
     /// Nanoseconds of the device clock at the latest record.
     ///
     /// # Errors
-    /// 507000 when never recorded, 107006 when there is no time or not yet.
+    /// 507000 when never recorded, 107006 when there is no time or not yet, 207000 for shared events.
     pub fn time(&self) -> NpuResult<u64> {
+        if self.is_shared() {
+            return Err(NpuError::unsupported("the time of an event that processes share"));
+        }
         let latest = self.latest.lock().clone();
         let Some(record) = latest else {
             let text = "The event was never recorded.";

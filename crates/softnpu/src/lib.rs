@@ -13,6 +13,8 @@ pub mod event;
 pub mod health;
 pub mod host_call;
 pub mod host_memory;
+mod ipc_event;
+pub mod ipc_memory;
 pub mod log;
 pub mod messages;
 pub mod notify;

@@ -3,10 +3,11 @@
 //! A physical piece is an allocation of a device's arena; mapping it maps the arena's memory file
 //! a second time, so that everything which works by arena and offset works on it too.
 
-use std::collections::BTreeMap;
-use std::os::fd::AsFd as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
+use hccl_os::shm::check_sealed;
 use parking_lot::Mutex;
 use rustix::mm::{MapFlags, ProtFlags};
 
@@ -14,34 +15,148 @@ use crate::arena::{Arena, Block, Pages};
 use crate::config::HUGE_PAGE;
 use crate::error::{NpuError, NpuResult, code};
 use crate::runtime::Located;
+use crate::share::{self, Borrowed};
 
 /// Physical memory of a device without an address.
 #[derive(Debug)]
 pub struct Physical {
     device: u32,
-    arena: Arc<Arena>,
-    block: Block,
-    epoch: u64,
+    len: u64,
+    /// The kind of memory that was asked for, kept for whoever asks.
+    attribute: i32,
+    backing: Backing,
+    /// The number under which other processes find it.
+    lent: Mutex<Option<u64>>,
 }
+
+#[derive(Debug)]
+enum Backing {
+    /// A block of a device of this process.
+    Own { arena: Arc<Arena>, offset: u64, epoch: u64 },
+    /// A block that another process lends.
+    Other(Borrowed),
+}
+
+/// Numbers that this process has imported: each of them once at a time.
+static IMPORTED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
 impl Physical {
     /// Takes `size` bytes, a multiple of the granularity (2 MiB).
     ///
     /// # Errors
     /// 207001 when the device has no room, 107000 for a size that is no multiple.
-    pub fn new(device: u32, arena: Arc<Arena>, size: u64) -> NpuResult<Self> {
+    pub fn new(device: u32, arena: Arc<Arena>, size: u64, attribute: i32) -> NpuResult<Self> {
         if size == 0 || !size.is_multiple_of(HUGE_PAGE) {
             return Err(NpuError::value("size", size, "a multiple of 2097152"));
         }
         let epoch = arena.epoch();
         let block = arena.allocate(size, 0, Pages::Huge)?;
-        Ok(Self { device, arena, block, epoch })
+        let backing = Backing::Own { arena, offset: block.offset, epoch };
+        Ok(Self { device, len: block.len, attribute, backing, lent: Mutex::default() })
+    }
+
+    /// Takes over memory that another process exported.
+    ///
+    /// # Errors
+    /// As [`share::borrow`]; 107000 for a number that was imported before and not freed.
+    pub fn import(device: u32, id: u64, attribute: i32) -> NpuResult<Self> {
+        if !IMPORTED.lock().insert(id) {
+            let allowed = "a handle that this process has not imported, or has freed again";
+            return Err(NpuError::value("shareableHandle", id, allowed));
+        }
+        let made = share::borrow(share::Kind::Physical, id).and_then(|borrowed| {
+            let len = borrowed.place.len;
+            let fits = len.is_multiple_of(HUGE_PAGE) && borrowed.place.offset.is_multiple_of(4096);
+            let sealed = check_sealed(&borrowed.fd, borrowed.place.file_len as usize);
+            if !fits || sealed.is_err() {
+                let text = format!("Another process shares no memory: {:?}.", borrowed.place);
+                return Err(NpuError::new(code::RT_IPC_ERROR, "EE9999", text));
+            }
+            let backing = Backing::Other(borrowed);
+            Ok(Self { device, len, attribute, backing, lent: Mutex::default() })
+        });
+        if made.is_err() {
+            IMPORTED.lock().remove(&id);
+        }
+        made
+    }
+
+    /// A number by which other processes find it: any of them if `open`.
+    ///
+    /// # Errors
+    /// 107000 for memory that was imported or exported before.
+    pub fn export(self: &Arc<Self>, open: bool) -> NpuResult<u64> {
+        let refused = |what: &str| {
+            Err(NpuError::value("handle", what, "memory of this process that was not exported yet"))
+        };
+        let Backing::Own { arena, offset, epoch } = &self.backing else {
+            return refused("imported memory");
+        };
+        let mut lent = self.lent.lock();
+        if lent.is_some() {
+            return refused("memory that was exported before");
+        }
+        let host_device = crate::runtime::runtime()?.device(self.device)?.host();
+        let fd = arena.segment().as_fd().try_clone_to_owned().map_err(|error| {
+            let text = format!("No descriptor is left to share memory: {error}.");
+            NpuError::new(code::RT_INTERNAL_ERROR, "EE9999", text)
+        })?;
+        let file_len = arena.segment().len() as u64;
+        let place = share::Place { host_device, file_len, offset: *offset, len: self.len };
+        let (lender, epoch) = (arena.clone(), *epoch);
+        let is_valid = Box::new(move || lender.epoch() == epoch);
+        let offer = share::Offer { place, fd, is_valid, keep: Some(self.clone()) };
+        let id = share::lend(share::Kind::Physical, offer, open)?;
+        *lent = Some(id);
+        Ok(id)
+    }
+
+    /// Ends the export, if there is one; memory that others have imported stays theirs.
+    pub fn withdraw(&self) {
+        let lent = self.lent.lock().take();
+        if let Some(id) = lent {
+            share::withdraw(id);
+        }
+    }
+
+    /// User id of the device.
+    pub fn device(&self) -> u32 {
+        self.device
+    }
+
+    /// The kind of memory that was asked for.
+    pub fn attribute(&self) -> i32 {
+        self.attribute
+    }
+
+    /// The arena and the place there, of memory of this process.
+    fn own(&self) -> Option<(&Arc<Arena>, Block)> {
+        match &self.backing {
+            Backing::Own { arena, offset, .. } => {
+                Some((arena, Block { offset: *offset, len: self.len }))
+            }
+            Backing::Other(_) => None,
+        }
+    }
+
+    fn file(&self) -> (BorrowedFd<'_>, u64) {
+        match &self.backing {
+            Backing::Own { arena, offset, .. } => (arena.segment().as_fd(), *offset),
+            Backing::Other(borrowed) => (borrowed.fd.as_fd(), borrowed.place.offset),
+        }
     }
 }
 
 impl Drop for Physical {
     fn drop(&mut self) {
-        self.arena.free_of_epoch(self.block.offset, self.epoch);
+        match &self.backing {
+            Backing::Own { arena, offset, epoch } => {
+                arena.free_of_epoch(*offset, *epoch);
+            }
+            Backing::Other(borrowed) => {
+                IMPORTED.lock().remove(&borrowed.id);
+            }
+        }
     }
 }
 
@@ -124,8 +239,8 @@ pub fn map(address: *mut u8, size: usize, physical: &Arc<Physical>) -> NpuResult
     let mut reserved = RESERVED.lock();
     let start = address as usize;
     let given = format!("{address:p}+{size}");
-    if size as u64 != physical.block.len {
-        let allowed = format!("the size of the physical memory, {}", physical.block.len);
+    if size as u64 != physical.len {
+        let allowed = format!("the size of the physical memory, {}", physical.len);
         return Err(NpuError::value("size", size, &allowed));
     }
     let holder = reserved.range_mut(..=start).next_back();
@@ -140,20 +255,21 @@ pub fn map(address: *mut u8, size: usize, physical: &Arc<Physical>) -> NpuResult
         .mappings
         .range(..start + size)
         .next_back()
-        .is_some_and(|(&other, mapped)| other + mapped.block.len as usize > start);
+        .is_some_and(|(&other, mapped)| other + mapped.len as usize > start);
     if taken {
         return Err(NpuError::value("virPtr", given, "a place where nothing is mapped yet"));
     }
+    let (file, offset) = physical.file();
     // SAFETY: the range is reserved by us and nothing is mapped there, so replacing it harms
-    // nobody; the file offset lies in the arena.
+    // nobody; the range lies in the file, which cannot be shortened.
     let mapped = unsafe {
         rustix::mm::mmap(
             address.cast(),
             size,
             ProtFlags::READ | ProtFlags::WRITE,
             MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED,
-            physical.arena.segment().as_fd(),
-            physical.block.offset,
+            file,
+            offset,
         )
     };
     if let Err(errno) = mapped {
@@ -183,7 +299,7 @@ pub fn unmap(address: *mut u8) -> NpuResult<()> {
     let _ = unsafe {
         rustix::mm::mmap_anonymous(
             address.cast(),
-            physical.block.len as usize,
+            physical.len as usize,
             ProtFlags::empty(),
             nothing_there() | MapFlags::FIXED,
         )
@@ -199,40 +315,47 @@ pub(crate) fn locate(address: *const u8) -> Option<Located> {
     let (_, piece) = reserved.range(..=address).next_back()?;
     let (&start, physical) = piece.mappings.range(..=address).next_back()?;
     let inside = (address - start) as u64;
-    if inside >= physical.block.len {
+    if inside >= physical.len {
         return None;
     }
-    let mut block = physical.block;
+    let (arena, mut block) = physical.own()?;
+    let offset = block.offset + inside;
     for (&next, other) in piece.mappings.range(start + 1..) {
-        let adjoins = next == start + block.len as usize
-            && Arc::ptr_eq(&other.arena, &physical.arena)
-            && other.block.offset == block.offset + block.len;
+        let adjoins = other.own().is_some_and(|(other_arena, other_block)| {
+            next == start + block.len as usize
+                && Arc::ptr_eq(other_arena, arena)
+                && other_block.offset == block.offset + block.len
+        });
         if !adjoins {
             break;
         }
-        block.len += other.block.len;
+        block.len += other.len;
     }
-    Some(Located {
-        device: physical.device,
-        arena: physical.arena.clone(),
-        offset: physical.block.offset + inside,
-        block: Some(block),
-    })
+    Some(Located { device: physical.device, arena: arena.clone(), offset, block: Some(block) })
+}
+
+/// The physical memory that is mapped at an address, and where its mapping begins.
+pub fn mapped_at(address: *const u8) -> Option<(usize, Arc<Physical>)> {
+    let reserved = RESERVED.lock();
+    let address = address as usize;
+    let (_, piece) = reserved.range(..=address).next_back()?;
+    let (&start, physical) = piece.mappings.range(..=address).next_back()?;
+    (((address - start) as u64) < physical.len).then(|| (start, physical.clone()))
 }
 
 /// Bytes from an address to the end of the mappings that follow each other without a gap,
 /// wherever their memory is.
-pub(crate) fn mapped_from(address: *const u8) -> Option<u64> {
+pub fn mapped_from(address: *const u8) -> Option<u64> {
     let reserved = RESERVED.lock();
     let address = address as usize;
     let (_, piece) = reserved.range(..=address).next_back()?;
     let (&start, first) = piece.mappings.range(..=address).next_back()?;
-    let mut end = start + first.block.len as usize;
+    let mut end = start + first.len as usize;
     for (&next, other) in piece.mappings.range(start + 1..) {
         if next != end {
             break;
         }
-        end += other.block.len as usize;
+        end += other.len as usize;
     }
     (address < end).then(|| (end - address) as u64)
 }
