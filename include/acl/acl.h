@@ -65,14 +65,68 @@ aclError aclFinalize(void);
  */
 aclError aclFinalizeReference(uint64_t *refCount);
 
+/** Which library registers a callback. */
+typedef enum {
+    ACL_REG_TYPE_ACL_MODEL = 0,
+    ACL_REG_TYPE_ACL_OP_EXECUTOR = 1,
+    ACL_REG_TYPE_ACL_OP_CBLAS = 2,
+    ACL_REG_TYPE_ACL_OP_COMPILER = 3,
+    ACL_REG_TYPE_ACL_TDT_CHANNEL = 4,
+    ACL_REG_TYPE_ACL_TDT_QUEUE = 5,
+    ACL_REG_TYPE_ACL_DVPP = 6,
+    ACL_REG_TYPE_ACL_RETR = 7,
+    ACL_REG_TYPE_OTHER = 0xFFFF
+} aclRegisterCallbackType;
+
+/** Gets the text of the configuration. A result other than 0 becomes that of aclInit. */
+typedef aclError (*aclInitCallbackFunc)(const char *configStr, size_t len, void *userData);
+
+/** A result other than 0 becomes that of aclFinalize. */
+typedef aclError (*aclFinalizeCallbackFunc)(void *userData);
+
+/**
+ * Has a function called when AscendCL begins, and at once if it has begun.
+ * @return 100000 for NULL, for a type that is not known, and for a function that is registered for
+ *         the type already.
+ */
+aclError aclInitCallbackRegister(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc,
+                                 void *userData);
+
+/** @return 100000 for a function that is not registered for the type. */
+aclError aclInitCallbackUnRegister(aclRegisterCallbackType type, aclInitCallbackFunc cbFunc);
+
+/** Has a function called when AscendCL ends. @return as aclInitCallbackRegister. */
+aclError aclFinalizeCallbackRegister(aclRegisterCallbackType type, aclFinalizeCallbackFunc cbFunc,
+                                     void *userData);
+
+/** @return 100000 for a function that is not registered for the type. */
+aclError aclFinalizeCallbackUnRegister(aclRegisterCallbackType type,
+                                       aclFinalizeCallbackFunc cbFunc);
+
 /** Version of this interface: 1, 17, 0. @return 100000 for NULL. */
 aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion);
 
 /**
- * Version of a package by name ("runtime", "hccl", ...).
+ * Version of a package, as the line "Version=..." of share/info/<package>/version.info below
+ * $ASCEND_HOME_PATH says it.
+ * @return 100003 when the variable is not set or the file does not say it.
+ */
+aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion *version);
+
+/**
+ * Version of a package by name ("runtime", "hccl", ...): that of the installation, or where it says
+ * none this library's own for cann, runtime, hccl and toolkit.
  * @param versionStr at least ACL_PKG_VERSION_MAX_SIZE bytes
+ * @return 100000 for a name that is not known.
  */
 aclError aclsysGetVersionStr(char *pkgName, char *versionStr);
+
+/**
+ * The same as a number that grows with the version: 10000000 times the major, 100000 times the
+ * minor and 1000 times the patch number; a release candidate n counts 100 - n less, a beta
+ * 200 - n, an alpha 300 - n.
+ */
+aclError aclsysGetVersionNum(char *pkgName, int32_t *versionNum);
 
 /**
  * Answers 1 (supported) or 0 for a property of the product.

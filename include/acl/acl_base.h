@@ -21,6 +21,13 @@ typedef void *aclrtContext;
 typedef void *aclrtDrvMemHandle;
 typedef void *aclrtNotify;
 typedef void *aclrtCntNotify;
+typedef void *aclrtLabel;
+typedef void *aclrtLabelList;
+typedef void *aclrtBinary;
+typedef void *aclrtBinHandle;
+typedef void *aclrtFuncHandle;
+typedef void *aclrtArgsHandle;
+typedef void *aclrtParamHandle;
 
 /** Processes of one device of a pod. */
 typedef struct aclrtServerPid {
@@ -210,6 +217,43 @@ aclError aclSetTensorFormat(aclTensorDesc *desc, aclFormat format);
 
 /** Shape of the data as it lies in memory. @return 100000 for NULL or a negative `numDims`. */
 aclError aclSetTensorShape(aclTensorDesc *desc, int numDims, const int64_t *dims);
+
+/** The same two under their older names. */
+aclError aclSetTensorStorageFormat(aclTensorDesc *desc, aclFormat format);
+aclError aclSetTensorStorageShape(aclTensorDesc *desc, int numDims, const int64_t *dims);
+
+/** Format and shape that the tensor had at first. @return as the calls above. */
+aclError aclSetTensorOriginFormat(aclTensorDesc *desc, aclFormat format);
+aclError aclSetTensorOriginShape(aclTensorDesc *desc, int numDims, const int64_t *dims);
+
+/**
+ * Bounds of the dimensions: lower and upper, -1 for no upper bound.
+ * @return 100000 for NULL or bounds that are the wrong way round.
+ */
+aclError aclSetTensorShapeRange(aclTensorDesc *desc, size_t dimsCount, int64_t dimsRange[][2]);
+
+/** Bounds of one dimension; where none were set, the dimension twice. @param dimRangeNum 2 */
+aclError aclGetTensorDescDimRange(const aclTensorDesc *desc, size_t index, size_t dimRangeNum,
+                                  int64_t *dimRange);
+
+/** Bounds of the values. @return as aclSetTensorShapeRange. */
+aclError aclSetTensorValueRange(aclTensorDesc *desc, size_t valueCount, int64_t valueRange[][2]);
+
+/** Says that the tensor is a constant. The data is copied. @return 100000 for NULL or length 0. */
+aclError aclSetTensorConst(aclTensorDesc *desc, void *dataBuffer, size_t length);
+
+/** Where the copy of the constant is. @return NULL when the tensor is none. */
+void *aclGetTensorDescAddress(const aclTensorDesc *desc);
+
+/** Says which dynamic input of an operator the tensor belongs to. @return 100000 for NULL. */
+aclError aclSetTensorDynamicInput(aclTensorDesc *desc, const char *dynamicInputName);
+
+/** A description by its place. @return the description itself for 0, NULL for other places. */
+aclTensorDesc *aclGetTensorDescByIndex(aclTensorDesc *desc, size_t index);
+
+/** Descriptions in other formats are not computed. @return 207000; 100000 for NULL. */
+aclError aclTransTensorDescFormat(const aclTensorDesc *srcDesc, aclFormat dstFormat,
+                                  aclTensorDesc **dstDesc);
 
 /** The name binds the tensor to an optional or repeated input of an operator. */
 void aclSetTensorDescName(aclTensorDesc *desc, const char *name);

@@ -41,6 +41,11 @@ aclError aclopSetAttrListInt(aclopAttr *attr, const char *attrName, int numValue
 aclError aclopSetAttrListFloat(aclopAttr *attr, const char *attrName, int numValues,
                                const float *values);
 
+aclError aclopSetAttrListString(aclopAttr *attr, const char *attrName, int numValues,
+                                const char **values);
+aclError aclopSetAttrListDataType(aclopAttr *attr, const char *attrName, int numValues,
+                                  const aclDataType values[]);
+
 /** A list of lists: list `i` has `numValues[i]` numbers, at `values[i]`. */
 aclError aclopSetAttrListListInt(aclopAttr *attr, const char *attrName, int numLists,
                                  const int *numValues, const int64_t *const values[]);

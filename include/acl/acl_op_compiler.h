@@ -16,6 +16,12 @@ typedef enum {
     ACL_COMPILE_UNREGISTERED = 1
 } aclopCompileType;
 
+/** Are operators compiled for one shape or for shapes that vary? */
+typedef enum {
+    ACL_OP_COMPILE_DEFAULT = 0,
+    ACL_OP_COMPILE_FUZZ = 1
+} aclOpCompileFlag;
+
 typedef enum {
     ACL_PRECISION_MODE = 0,
     ACL_AICORE_NUM = 1,
@@ -57,6 +63,9 @@ aclError aclopCompileAndExecuteV2(const char *opType, int numInputs, aclTensorDe
                                   aclopAttr *attr, aclopEngineType engineType,
                                   aclopCompileType compileFlag, const char *opPath,
                                   aclrtStream stream);
+
+/** Nothing is compiled here, so both are as good. @return 100000 for another flag. */
+aclError aclopSetCompileFlag(aclOpCompileFlag flag);
 
 /** Sets an option of this process. @return 100000 for NULL or an option that is not known. */
 aclError aclSetCompileopt(aclCompileOpt opt, const char *value);

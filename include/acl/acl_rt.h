@@ -12,6 +12,7 @@
 
 #include "acl/acl_base.h"
 #include "acl/acl_rt_device.h"
+#include "acl/acl_rt_kernel.h"
 #include "acl/acl_rt_memory.h"
 #include "acl/acl_rt_notify.h"
 
@@ -74,6 +75,32 @@ typedef union {
     uint32_t streamPriority;
     uint32_t reserve[4];
 } aclrtStreamAttrValue;
+
+typedef enum {
+    ACL_RT_STREAM_WORK_ADDR_PTR = 0,
+    ACL_RT_STREAM_WORK_SIZE = 1,
+    ACL_RT_STREAM_FLAG = 2,
+    ACL_RT_STREAM_PRIORITY = 3
+} aclrtStreamConfigAttr;
+
+/** What a stream is to be like. Made and read by calls only; an object has no such memory. */
+typedef struct aclrtStreamConfigHandle {
+    void *workptr;
+    size_t workSize;
+    size_t flag;
+    uint32_t priority;
+} aclrtStreamConfigHandle;
+
+typedef enum {
+    ACL_RT_STREAM_STATE_CREATE_POST = 1,
+    ACL_RT_STREAM_STATE_DESTROY_PRE = 2
+} aclrtStreamState;
+
+typedef void (*aclrtStreamStateCallback)(aclrtStream stm, aclrtStreamState state, void *args);
+
+/** A task that failed; what it was is asked by calls. */
+typedef struct aclrtExceptionInfo aclrtExceptionInfo;
+typedef void (*aclrtExceptionInfoCallback)(aclrtExceptionInfo *exceptionInfo);
 
 /** Answer of aclrtQueryEvent. */
 typedef enum {
@@ -163,6 +190,23 @@ aclError aclrtCreateStream(aclrtStream *stream);
  */
 aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uint32_t flag);
 
+/** An object with which to describe a stream. @return NULL when there are too many. */
+aclrtStreamConfigHandle *aclrtCreateStreamConfigHandle(void);
+
+/** @return 107017 for a stale object. */
+aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *handle);
+
+/**
+ * Sets one thing in a description: flags (size_t), priority (uint32_t), work memory (void *) or its
+ * size (size_t). Work memory is not used.
+ * @param valueSize size of the value's type, else 100000
+ */
+aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle, aclrtStreamConfigAttr attr,
+                                 const void *attrValue, size_t valueSize);
+
+/** As aclrtCreateStreamWithConfig, as described. */
+aclError aclrtCreateStreamV2(aclrtStream *stream, const aclrtStreamConfigHandle *handle);
+
 /**
  * Waits for the stream's tasks and destroys it.
  * @return 100000 for NULL, for the default stream and for a stale handle 107017.
@@ -172,7 +216,11 @@ aclError aclrtDestroyStream(aclrtStream stream);
 /** Destroys a stream without waiting: what has not started is thrown away. */
 aclError aclrtDestroyStreamForce(aclrtStream stream);
 
-/** Waits until all tasks have run. @return the failure of a task, if one failed. */
+/**
+ * Waits until all tasks have run. Streams with ACL_STREAM_PERSISTENT, _CPU_SCHEDULE or
+ * _DEVICE_USE_ONLY are not waited for.
+ * @return the failure of a task, if one failed.
+ */
 aclError aclrtSynchronizeStream(aclrtStream stream);
 
 /** @return 507046 when the time is over; the tasks go on. */
@@ -205,8 +253,16 @@ aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
 /** How many streams can still be made on the current device. */
 aclError aclrtGetStreamAvailableNum(uint32_t *streamCount);
 
-/** Throws queued tasks away; who waits for the stream gets 107023. */
+/** Throws queued tasks away; who waits for the stream gets 107023, once. Then it works as before. */
 aclError aclrtStreamAbort(aclrtStream stream);
+
+/**
+ * Has a function called after a stream is made and before it is destroyed.
+ * @param regName not empty; unique among these callbacks, else 107000
+ * @param callback NULL takes the function of that name away, 107000 if there is none
+ */
+aclError aclrtRegStreamStateCallback(const char *regName, aclrtStreamStateCallback callback,
+                                     void *args);
 
 /** @} */
 /* ------------------------------------------------------------------------------------------- */
@@ -315,6 +371,43 @@ aclError aclrtProcessReport(int32_t timeout);
 
 /** Queues a function that a thread of the runtime runs; it holds up the stream. */
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args);
+
+/** As aclrtSubscribeReport, for functions that a device calls by itself. Devices here call none. */
+aclError aclrtSubscribeHostFunc(uint64_t hostFuncThreadId, aclrtStream exeStream);
+
+/** Waits for such functions: 507012 when the time is over. Other codes as aclrtProcessReport. */
+aclError aclrtProcessHostFunc(int32_t timeout);
+
+/** @return 107011 or 107012 when there is no such pair. */
+aclError aclrtUnSubscribeHostFunc(uint64_t hostFuncThreadId, aclrtStream exeStream);
+
+/** @} */
+/* ------------------------------------------------------------------------------------------- */
+/** @name Who is told of tasks that failed, on a thread of the runtime @{ */
+
+/** Sets the one function of the process; NULL for none. */
+aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback);
+
+/** Adds a function. @return 107000 for one that is registered already. */
+aclError aclrtExceptionInfoCallbackRegister(aclrtExceptionInfoCallback callback);
+
+/** @return 107000 for a function that is not registered. */
+aclError aclrtExceptionInfoCallbackUnregister(aclrtExceptionInfoCallback callback);
+
+/** Number of the task in its stream. @return 0xFFFFFFFF for NULL, as the calls below. */
+uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo *info);
+
+/** Number of the stream, as aclrtStreamGetId gives it. */
+uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo *info);
+
+/** The thread (gettid) that gave the stream its last task. */
+uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo *info);
+
+/** The device. */
+uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo *info);
+
+/** The code that a wait for the stream returns. */
+uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo *info);
 
 /** @} */
 /* ------------------------------------------------------------------------------------------- */

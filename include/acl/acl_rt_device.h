@@ -63,6 +63,93 @@ typedef enum {
     ACL_DEV_ATTR_NPU_ARCH = 601
 } aclrtDevAttr;
 
+/** Kinds of cores that can be limited. */
+typedef enum {
+    ACL_RT_DEV_RES_CUBE_CORE = 0,
+    ACL_RT_DEV_RES_VECTOR_CORE = 1
+} aclrtDevResLimitType;
+
+/** @name What lies between two devices @{ */
+#define ACL_RT_DEVS_TOPOLOGY_HCCS 0x01ULL
+#define ACL_RT_DEVS_TOPOLOGY_PIX 0x02ULL
+#define ACL_RT_DEVS_TOPOLOGY_PIB 0x04ULL
+#define ACL_RT_DEVS_TOPOLOGY_PHB 0x08ULL
+#define ACL_RT_DEVS_TOPOLOGY_SYS 0x10ULL
+#define ACL_RT_DEVS_TOPOLOGY_SIO 0x20ULL
+#define ACL_RT_DEVS_TOPOLOGY_HCCS_SW 0x40ULL
+/** @} */
+
+/** Percentages; -1 for what is not measured. */
+typedef struct aclrtUtilizationInfo {
+    int32_t cubeUtilization;
+    int32_t vectorUtilization;
+    int32_t aicpuUtilization;
+    int32_t memoryUtilization;
+    void *utilizationExtend; /**< NULL */
+} aclrtUtilizationInfo;
+
+#define ACL_RT_MEM_UCE_INFO_MAX_NUM 20
+
+/** A piece of memory with an error that cannot be corrected. */
+typedef struct aclrtMemUceInfo {
+    void *addr;
+    size_t len;
+    size_t reserved[14];
+} aclrtMemUceInfo;
+
+typedef enum {
+    ACL_RT_NO_ERROR = 0,
+    ACL_RT_ERROR_MEMORY = 1,
+    ACL_RT_ERROR_L2 = 2,
+    ACL_RT_ERROR_AICORE = 3,
+    ACL_RT_ERROR_LINK = 4,
+    ACL_RT_ERROR_L3_PORT = 5,
+    ACL_RT_ERROR_OTHERS = 0xFFFF
+} aclrtErrorType;
+
+typedef enum {
+    ACL_RT_AICORE_ERROR_UNKNOWN = 0,
+    ACL_RT_AICORE_ERROR_SW = 1,
+    ACL_RT_AICORE_ERROR_HW_LOCAL = 2
+} aclrtAicoreErrorType;
+
+typedef struct aclrtMemUceInfoArray {
+    size_t arraySize;
+    aclrtMemUceInfo memUceInfoArray[ACL_RT_MEM_UCE_INFO_MAX_NUM];
+} aclrtMemUceInfoArray;
+
+typedef union aclrtErrorInfoDetail {
+    aclrtMemUceInfoArray uceInfo;
+    aclrtAicoreErrorType aicoreErrType;
+} aclrtErrorInfoDetail;
+
+/** What is wrong with a device. */
+typedef struct aclrtErrorInfo {
+    uint8_t tryRepair;
+    uint8_t hasDetail;
+    uint8_t reserved[2];
+    aclrtErrorType errorType;
+    aclrtErrorInfoDetail detail;
+} aclrtErrorInfo;
+
+typedef enum {
+    ACL_RT_DEVICE_STATE_SET_PRE = 0,
+    ACL_RT_DEVICE_STATE_SET_POST = 1,
+    ACL_RT_DEVICE_STATE_RESET_PRE = 2,
+    ACL_RT_DEVICE_STATE_RESET_POST = 3
+} aclrtDeviceState;
+
+typedef enum {
+    ACL_RT_DEVICE_TASK_ABORT_PRE = 0,
+    ACL_RT_DEVICE_TASK_ABORT_POST = 1
+} aclrtDeviceTaskAbortStage;
+
+typedef void (*aclrtDeviceStateCallback)(uint32_t devId, aclrtDeviceState state, void *args);
+
+/** A result other than 0 refuses the abort. */
+typedef int32_t (*aclrtDeviceTaskAbortCallback)(uint32_t devId, aclrtDeviceTaskAbortStage stage,
+                                                uint32_t timeout, void *args);
+
 typedef struct aclrtUuid {
     char bytes[16];
 } aclrtUuid;
@@ -117,7 +204,11 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value
 /** 7 and 0: the smaller number is the more urgent. */
 aclError aclrtDeviceGetStreamPriorityRange(int32_t *leastPriority, int32_t *greatestPriority);
 
-/** Sets the overflow mode of the current device. */
+/**
+ * Sets the overflow mode of the current device.
+ * @return 207000 for a mode that the product does not have: saturation is missing on the 950 series,
+ *         infinities on 910, 310P and 310B.
+ */
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode);
 aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode *mode);
 
@@ -151,10 +242,19 @@ aclError aclrtGetPhyDevIdByLogicDevId(const int32_t logicDevId, int32_t *const p
 aclError aclrtGetUserDevIdByPhyDevId(const int32_t phyDevId, int32_t *const userDevId);
 aclError aclrtGetPhyDevIdByUserDevId(const int32_t userDevId, int32_t *const phyDevId);
 
-/** Limit of a kernel's run time in seconds; 0 for the largest. For the whole process. */
+/**
+ * Limit of a kernel's run time in seconds; 0 for the largest, which is 254 steps of
+ * aclrtGetOpTimeOutInterval and where it starts. For the whole process.
+ */
 aclError aclrtSetOpExecuteTimeOut(uint32_t timeout);
 
-/** The same in microseconds. @param actualTimeout receives what was set: at least `timeout` */
+/** The same in milliseconds. */
+aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout);
+
+/**
+ * The same in microseconds; all ones for no limit.
+ * @param actualTimeout receives what was set: the next multiple of the step, or the largest
+ */
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout);
 
 /** The step of these limits in microseconds: usable are 1 to 254 steps. */
@@ -167,11 +267,93 @@ aclError aclrtGetOpExecuteTimeout(uint32_t *timeoutMs);
 aclError aclrtSetOpWaitTimeout(uint32_t timeout);
 
 /**
- * Throws away what is queued on a device. Who waits gets 107022, and so does new work until the
- * device has recovered.
- * @param timeout milliseconds; 0 waits for ever
+ * Stops what runs on a device and throws away what is queued. Who waits gets 107022, and then the
+ * streams work as before.
+ * @param timeout milliseconds, at most 2160000; 0 waits for ever
+ * @return 107035 when a callback (aclrtSetDeviceTaskAbortCallback) refused.
  */
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
+
+/**
+ * Has a function called before and after a device comes into use and goes out of it.
+ * @param regName not empty; unique among these callbacks, else 107000
+ * @param callback NULL takes the function of that name away, 107000 if there is none
+ */
+aclError aclrtRegDeviceStateCallback(const char *regName, aclrtDeviceStateCallback callback,
+                                     void *args);
+
+/** Has a function called before and after aclrtDeviceTaskAbort. Names as above. */
+aclError aclrtSetDeviceTaskAbortCallback(const char *regName,
+                                         aclrtDeviceTaskAbortCallback callback, void *args);
+
+/**
+ * Address of a device as dddd:bb:dd.f. The software NPU makes one up.
+ * @param len bytes at `pciBusId`: 13 or more, else 100000
+ */
+aclError aclrtDeviceGetPCIBusId(int32_t deviceId, char *pciBusId, int32_t len);
+
+/** ACL_RT_DEVS_TOPOLOGY_... of two devices. @return 100000 for the same device. */
+aclError aclrtGetDevicesTopo(uint32_t deviceId, uint32_t otherDeviceId, uint64_t *value);
+
+/**
+ * How busy a device is. The software NPU does not measure it.
+ * @return 100000 when utilizationExtend is not NULL.
+ */
+aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *utilizationInfo);
+
+/** @} */
+/**
+ * @name Limits of cores
+ * They are kept, checked and told; the software NPU has no such cores.
+ * @{
+ */
+
+/** Cores that a device may use: the product's, unless limited. */
+aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value);
+
+/** @param value 1 to the product's cores of that kind, else 107000 */
+aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value);
+
+/** Takes the limits back. */
+aclError aclrtResetDeviceResLimit(int32_t deviceId);
+
+/** Cores that a stream may use: those of its device, unless limited. */
+aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t *value);
+
+/** @param value 1 to the product's cores of that kind, else 107000 */
+aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value);
+
+/** Takes the limits back. */
+aclError aclrtResetStreamResLimit(aclrtStream stream);
+
+/** Lets the calling thread work under the limits of a stream. */
+aclError aclrtUseStreamResInCurrentThread(aclrtStream stream);
+
+/** @return 107000 for a stream that this thread does not use. */
+aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream);
+
+/** Cores that the calling thread may use: those of the stream that it uses, else its device's. */
+aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t *value);
+
+/** @} */
+/**
+ * @name Faults
+ * A device of the software NPU has none.
+ * @{
+ */
+
+/** Memory with errors that cannot be corrected. @param retSize receives 0 */
+aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize,
+                            size_t *retSize);
+
+/** @param arraySize 1 to ACL_RT_MEM_UCE_INFO_MAX_NUM, else 100000 */
+aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize);
+
+/** What is wrong with a device: ACL_RT_NO_ERROR. */
+aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo *errorInfo);
+
+/** @return 100000 for an error type that is not known. */
+aclError aclrtRepairError(int32_t deviceId, const aclrtErrorInfo *errorInfo);
 
 /** @} */
 

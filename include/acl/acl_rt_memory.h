@@ -136,6 +136,54 @@ typedef struct aclrtMemLocation {
     aclrtMemLocationType type;
 } aclrtMemLocation;
 
+/** Things that an allocation can be configured with. */
+typedef enum {
+    ACL_RT_MEM_ATTR_RSV = 0,
+    ACL_RT_MEM_ATTR_MODULE_ID = 1,
+    ACL_RT_MEM_ATTR_DEVICE_ID = 2,
+    ACL_RT_MEM_ATTR_VA_FLAG = 3
+} aclrtMallocAttrType;
+
+typedef union aclrtMallocAttrValue {
+    uint16_t moduleId;
+    uint32_t deviceId;
+    uint32_t vaFlag;
+    uint8_t rsv[8];
+} aclrtMallocAttrValue;
+
+typedef struct aclrtMallocAttribute {
+    aclrtMallocAttrType attr;
+    aclrtMallocAttrValue value;
+} aclrtMallocAttribute;
+
+typedef struct aclrtMallocConfig {
+    aclrtMallocAttribute *attrs;
+    size_t numAttrs;
+} aclrtMallocConfig;
+
+/** Where both ends of some copies lie: one on a device, one on the host. */
+typedef struct aclrtMemcpyBatchAttr {
+    aclrtMemLocation dstLoc;
+    aclrtMemLocation srcLoc;
+    uint8_t rsv[16];
+} aclrtMemcpyBatchAttr;
+
+/** What a part of the program uses of a device's memory. */
+typedef struct aclrtMemUsageInfo {
+    char name[32];
+    uint64_t curMemSize;
+    uint64_t memPeakSize;
+    size_t reserved[8];
+} aclrtMemUsageInfo;
+
+/** How memory is combined with other memory. */
+typedef enum {
+    ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM = 10,
+    ACL_RT_MEMCPY_SDMA_AUTOMATIC_MAX = 11,
+    ACL_RT_MEMCPY_SDMA_AUTOMATIC_MIN = 12,
+    ACL_RT_MEMCPY_SDMA_AUTOMATIC_EQUAL = 13
+} aclrtReduceKind;
+
 typedef struct aclrtMemAccessDesc {
     aclrtMemAccessFlags flags;
     aclrtMemLocation location;
@@ -176,12 +224,46 @@ aclError aclrtMallocAlign32(void **devPtr, size_t size, aclrtMemMallocPolicy pol
 /** As aclrtMalloc, for memory that the host reads through its caches. */
 aclError aclrtMallocCached(void **devPtr, size_t size, aclrtMemMallocPolicy policy);
 
+/**
+ * As aclrtMalloc, with a configuration.
+ * @param cfg NULL for none; ACL_RT_MEM_ATTR_DEVICE_ID takes the memory of another device
+ * @return 100000 for an attribute that is not known.
+ */
+aclError aclrtMallocWithCfg(void **devPtr, size_t size, aclrtMemMallocPolicy policy,
+                            aclrtMallocConfig *cfg);
+
+/** As aclrtMallocWithCfg, for memory that the task scheduler reads. */
+aclError aclrtMallocForTaskScheduler(void **devPtr, size_t size, aclrtMemMallocPolicy policy,
+                                     aclrtMallocConfig *cfg);
+
+/**
+ * Memory that host and devices reach by one address; wants its aclrtFree.
+ * @param flag 1, else 107000
+ * @return 207000 on all products but the 950 series.
+ */
+aclError aclrtMemAllocManaged(void **ptr, uint64_t size, uint32_t flag);
+
 /** Does not wait for tasks that use the memory. @return 107000 for an address inside a block. */
 aclError aclrtFree(void *devPtr);
+
+/** Waits until the memory's device has nothing queued, and frees. */
+aclError aclrtFreeWithDevSync(void *devPtr);
+
+/** Writes the host's caches back, which need no care here. @return 107000 for other memory. */
+aclError aclrtMemFlush(void *devPtr, size_t size);
+
+/** Empties the host's caches, which need no care here. @return 107000 for other memory. */
+aclError aclrtMemInvalidate(void *devPtr, size_t size);
 
 /** Allocates pinned host memory; the address is a multiple of 64. */
 aclError aclrtMallocHost(void **hostPtr, size_t size);
 aclError aclrtFreeHost(void *hostPtr);
+
+/** As aclrtMallocHost. @param cfg NULL for none @return 100000 for an unknown attribute. */
+aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size, aclrtMallocConfig *cfg);
+
+/** Waits until the current device has nothing queued, and frees. */
+aclError aclrtFreeHostWithDevSync(void *hostPtr);
 
 /**
  * Copies at once and returns when the copy is complete. Does not wait for streams.
@@ -199,10 +281,64 @@ aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count,
 aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count,
                           aclrtMemcpyKind kind, aclrtStream stream);
 
+/** As aclrtMemcpyAsync, under its older name. */
+aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax, const void *src, size_t count,
+                                       aclrtMemcpyKind kind, aclrtStream stream);
+
+/**
+ * Many copies between host and device in one call. Everything is checked before anything is copied.
+ * @param numBatches copies; 1 or more
+ * @param attrs,attrsIndexes attribute i holds for the copies from attrsIndexes[i] on, up to those
+ *        of the next; indexes begin with 0 and ascend
+ * @param failIndex receives the copy whose fault it was, SIZE_MAX where it was none's
+ * @return 100000 for lists that are not like that; 107000 for memory that is not where its attribute
+ *         says, or sizes of 0 or beyond destMax.
+ */
+aclError aclrtMemcpyBatch(void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+                          size_t numBatches, aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes,
+                          size_t numAttrs, size_t *failIndex);
+
+/** The same in stream order; memory that is not pinned is copied before the call returns. */
+aclError aclrtMemcpyBatchAsync(void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+                               size_t numBatches, aclrtMemcpyBatchAttr *attrs,
+                               size_t *attrsIndexes, size_t numAttrs, size_t *failIndex,
+                               aclrtStream stream);
+
+/** As aclrtMemcpyBatch, without `failIndex`. */
+aclError aclrtMemcpyBatchV2(void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+                            size_t numBatches, aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes,
+                            size_t numAttrs);
+
+/** As aclrtMemcpyBatchAsync, without `failIndex`. */
+aclError aclrtMemcpyBatchAsyncV2(void **dsts, size_t *destMaxs, void **srcs, size_t *sizes,
+                                 size_t numBatches, aclrtMemcpyBatchAttr *attrs,
+                                 size_t *attrsIndexes, size_t numAttrs, aclrtStream stream);
+
 /** Sets `count` bytes. @param maxCount room at `devPtr`; a larger `count` gives 107000 */
 aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count);
 aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t count,
                           aclrtStream stream);
+
+/**
+ * Sets `num` numbers of 32 bits.
+ * @param devPtr memory of the device or pinned memory, a multiple of 4
+ * @param memSize bytes at `devPtr`; fewer than 4 * num give 100000
+ */
+aclError aclrtMemsetD32(void *devPtr, size_t memSize, uint32_t value, size_t num);
+
+/** The same in stream order. */
+aclError aclrtMemsetD32Async(void *devPtr, size_t memSize, uint32_t value, size_t num,
+                             aclrtStream stream);
+
+/**
+ * Combines device memory with other device memory in stream order: dst = dst op src.
+ * @param count bytes; a multiple of the element, as both addresses, else 107000
+ * @param type numbers of 8 to 64 bits, FP16, BF16, FP32 and FP64; others give 207000
+ * @param kind sum, maximum or minimum; ..._EQUAL gives 207000
+ * @param reserve NULL
+ */
+aclError aclrtReduceAsync(void *dst, const void *src, uint64_t count, aclrtReduceKind kind,
+                          aclDataType type, aclrtStream stream, void *reserve);
 
 /**
  * Copies `height` rows of `width` bytes.
@@ -217,6 +353,21 @@ aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const void *src, size_t sp
 /** Free and total memory of the current device. @return 107016 for a kind that is not known. */
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total);
 
+/**
+ * What this process uses of a device's memory.
+ * @param inputNum room at `memUsageInfo`; 0 gives 100000
+ * @param outputNum receives how many were written: one, for all that the runtime gave out
+ */
+aclError aclrtGetMemUsageInfo(uint32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum,
+                              size_t *outputNum);
+
+/**
+ * The allocation, mapping or import that an address lies in.
+ * @param base,size may be NULL; the size includes spare bytes behind the block
+ * @return 107000 for an address that is no device memory.
+ */
+aclError aclrtMemGetAddressRange(void *ptr, void **base, size_t *size);
+
 /** Where memory lies; memory that the runtime does not know is no error. Needs no context. */
 aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attributes);
 
@@ -227,11 +378,38 @@ aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attribut
  */
 aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr);
 
+/**
+ * Pins host memory.
+ * @param ptr a multiple of 4096
+ * @param flag one or more of ACL_HOST_REG_..., else 107000
+ * @return 507910 when it is registered already.
+ */
+aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag);
+
+/**
+ * The device's address of pinned memory.
+ * @param flag 0
+ * @return 107000 for memory that is not pinned, or registered without ACL_HOST_REG_MAPPED.
+ */
+aclError aclrtHostGetDevicePointer(void *pHost, void **pDevice, uint32_t flag);
+
 /** @return 507911 when it is not registered. */
 aclError aclrtHostUnregister(void *ptr);
 
 /** Cache maintenance in stream order. Only prefetching is known; 207000 for the others. */
 aclError aclrtCmoAsync(void *src, size_t size, aclrtCmoType cmoType, aclrtStream stream);
+
+/** Opens memory to another device, which it is already. @param flags 0 */
+aclError aclrtMemP2PMap(void *devPtr, size_t size, int32_t dstDevId, uint64_t flags);
+
+/**
+ * Writes in stream order whether numbers overflowed: zeros, since the software NPU detects none.
+ * @param outputAddr device memory, else 107000
+ */
+aclError aclrtGetOverflowStatus(void *outputAddr, size_t outputSize, aclrtStream stream);
+
+/** Forgets in stream order whether numbers overflowed. */
+aclError aclrtResetOverflowStatus(aclrtStream stream);
 
 /** @} */
 /* ------------------------------------------------------------------------------------------- */

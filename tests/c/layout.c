@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "acl/acl.h"
+#include "acl/acl_prof.h"
 #include "hccl/hccl.h"
 #include "hccl/hccl_tuner.h"
 #include "softnpu/softnpu.h"
@@ -49,6 +50,59 @@ AT(aclrtPhysicalMemProp, location, 12);
 AT(aclrtPhysicalMemProp, reserve, 24);
 SIZE(aclrtStreamAttrValue, 16, 8);
 SIZE(aclrtUuid, 16, 1);
+SIZE(aclrtMallocAttrValue, 8, 4);
+SIZE(aclrtMallocAttribute, 12, 4);
+AT(aclrtMallocAttribute, attr, 0);
+AT(aclrtMallocAttribute, value, 4);
+SIZE(aclrtMallocConfig, 16, 8);
+AT(aclrtMallocConfig, attrs, 0);
+AT(aclrtMallocConfig, numAttrs, 8);
+SIZE(aclrtMemUsageInfo, 112, 8);
+AT(aclrtMemUsageInfo, name, 0);
+AT(aclrtMemUsageInfo, curMemSize, 32);
+AT(aclrtMemUsageInfo, memPeakSize, 40);
+AT(aclrtMemUsageInfo, reserved, 48);
+SIZE(aclrtMemcpyBatchAttr, 32, 4);
+AT(aclrtMemcpyBatchAttr, dstLoc, 0);
+AT(aclrtMemcpyBatchAttr, srcLoc, 8);
+AT(aclrtMemcpyBatchAttr, rsv, 16);
+SIZE(aclrtUtilizationInfo, 24, 8);
+AT(aclrtUtilizationInfo, cubeUtilization, 0);
+AT(aclrtUtilizationInfo, vectorUtilization, 4);
+AT(aclrtUtilizationInfo, aicpuUtilization, 8);
+AT(aclrtUtilizationInfo, memoryUtilization, 12);
+AT(aclrtUtilizationInfo, utilizationExtend, 16);
+SIZE(aclrtMemUceInfo, 128, 8);
+AT(aclrtMemUceInfo, addr, 0);
+AT(aclrtMemUceInfo, len, 8);
+AT(aclrtMemUceInfo, reserved, 16);
+SIZE(aclrtErrorInfo, 2576, 8);
+AT(aclrtErrorInfo, tryRepair, 0);
+AT(aclrtErrorInfo, hasDetail, 1);
+AT(aclrtErrorInfo, reserved, 2);
+AT(aclrtErrorInfo, errorType, 4);
+AT(aclrtErrorInfo, detail, 8);
+AT(aclrtErrorInfo, detail.uceInfo.memUceInfoArray, 16);
+SIZE(aclrtStreamConfigHandle, 32, 8);
+AT(aclrtStreamConfigHandle, workptr, 0);
+AT(aclrtStreamConfigHandle, workSize, 8);
+AT(aclrtStreamConfigHandle, flag, 16);
+AT(aclrtStreamConfigHandle, priority, 24);
+SIZE(aclrtBinaryLoadOption, 20, 4);
+AT(aclrtBinaryLoadOption, type, 0);
+AT(aclrtBinaryLoadOption, value, 4);
+SIZE(aclrtBinaryLoadOptions, 16, 8);
+AT(aclrtBinaryLoadOptions, options, 0);
+AT(aclrtBinaryLoadOptions, numOpt, 8);
+SIZE(aclrtLaunchKernelAttr, 20, 4);
+AT(aclrtLaunchKernelAttr, id, 0);
+AT(aclrtLaunchKernelAttr, value, 4);
+SIZE(aclrtLaunchKernelCfg, 16, 8);
+AT(aclrtLaunchKernelCfg, attrs, 0);
+AT(aclrtLaunchKernelCfg, numAttrs, 8);
+SIZE(aclrtPlaceHolderInfo, 8, 4);
+AT(aclrtPlaceHolderInfo, addrOffset, 0);
+AT(aclrtPlaceHolderInfo, dataOffset, 4);
 SIZE(aclrtIpcEventHandle, 64, 1);
 SIZE(aclrtMemFabricHandle, 128, 1);
 SIZE(aclrtMemAccessDesc, 24, 4);
@@ -82,6 +136,9 @@ ASSERT(ACL_EVENT_STATUS_COMPLETE == 0 && ACL_EVENT_RECORDED_STATUS_COMPLETE == 1
 ASSERT(ACL_EVENT_TIME_LINE == 8 && ACL_EVENT_IPC == 0x40);
 ASSERT(ACL_RT_CNT_NOTIFY_RECORD_BIT_AND_MODE == 4 && ACL_VALUE_WAIT_NOR == 3);
 ASSERT(ACL_ERROR_RT_MEMORY_ALLOCATION == 207001 && ACL_ERROR_RT_FEATURE_NOT_SUPPORT == 207000);
+
+ASSERT(ACL_RT_ERROR_OTHERS == 0xFFFF && ACL_REG_TYPE_OTHER == 0xFFFF);
+ASSERT(ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM == 10 && ACL_PROF_GE_API_L1 == 0x1000000);
 
 SIZE(HcclResult, 4, 4);
 SIZE(HcclDataType, 4, 4);

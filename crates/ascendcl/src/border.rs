@@ -94,6 +94,11 @@ impl<T> Out<T> {
         In(self.0.cast())
     }
 
+    /// The same place as something to read.
+    pub(crate) fn as_in(self) -> In<T> {
+        In(self.0.cast_const())
+    }
+
     /// Writes the result.
     pub(crate) fn put(self, name: &str, value: T) -> NpuResult<()> {
         self.check(name)?;
@@ -286,4 +291,12 @@ pub(crate) fn pids(list: In<i32>, count: usize) -> NpuResult<Vec<i32>> {
         return Err(NpuError::argument("num", 0, "greater than 0"));
     }
     Ok(list.list(count))
+}
+
+/// The code that a function of the user's returned, as this call's own.
+pub(crate) fn relay(found: c_int) -> NpuResult<()> {
+    if found == code::SUCCESS {
+        return Ok(());
+    }
+    Err(NpuError::new(found, "EH0001", format!("A callback returned the error code {found}.")))
 }

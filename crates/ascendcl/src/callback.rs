@@ -2,7 +2,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use softnpu::host_call::{Function, HostCall, Target, report_threads};
+use softnpu::host_call::{
+    Function, HostCall, ReportThreads, Target, device_call_threads, report_threads,
+};
 use softnpu::task::Work;
 use softnpu::{NpuError, NpuResult};
 
@@ -48,16 +50,41 @@ acl! {
     }
 }
 
+fn process(threads: &ReportThreads, timeout: i32) -> NpuResult<()> {
+    if timeout != -1 && timeout <= 0 {
+        let allowed = "-1 (no limit) or a positive number of milliseconds";
+        return Err(NpuError::argument("timeout", timeout, allowed));
+    }
+    // SAFETY: asks for the calling thread's own handle.
+    let thread = unsafe { libc::pthread_self() };
+    threads.process(thread, limit_ms("timeout", timeout)?)
+}
+
 acl! {
     /// Runs the callbacks that wait for the calling thread.
     fn aclrtProcessReport(timeout: i32) {
-        if timeout != -1 && timeout <= 0 {
-            let allowed = "-1 (no limit) or a positive number of milliseconds";
-            return Err(NpuError::argument("timeout", timeout, allowed));
-        }
-        // SAFETY: asks for the calling thread's own handle.
-        let thread = unsafe { libc::pthread_self() };
-        report_threads().process(thread, limit_ms("timeout", timeout)?)
+        process(report_threads(), timeout)
+    }
+}
+
+acl! {
+    /// Lets a thread run the functions that a device calls by itself for a stream.
+    fn aclrtSubscribeHostFunc(thread: u64, stream: StreamHandle) {
+        device_call_threads().subscribe(thread, &stream.get()?)
+    }
+}
+
+acl! {
+    /// Ends `aclrtSubscribeHostFunc`.
+    fn aclrtUnSubscribeHostFunc(thread: u64, stream: StreamHandle) {
+        device_call_threads().unsubscribe(thread, &stream.get()?)
+    }
+}
+
+acl! {
+    /// Runs what a device called by itself. Devices here never do, so the time runs out.
+    fn aclrtProcessHostFunc(timeout: i32) {
+        process(device_call_threads(), timeout)
     }
 }
 

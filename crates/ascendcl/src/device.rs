@@ -2,12 +2,13 @@
 
 use std::ffi::{c_char, c_int};
 
-use hccl_os::sync::{AtomicI64, AtomicU64, Ordering};
+use hccl_os::sync::Ordering;
 use softnpu::context::{current, synchronize_device};
 use softnpu::runtime::runtime;
 use softnpu::{NpuError, NpuResult, code};
 
 use crate::border::{CONTEXTS, Out, STREAMS, acl, limit_ms};
+use crate::observers::{DeviceState, tell_abort, tell_device};
 
 acl! {
     /// Number of devices that this process sees.
@@ -27,7 +28,17 @@ acl! {
 acl! {
     /// Uses a device on the calling thread.
     fn aclrtSetDevice(device: i32) {
-        runtime()?.set_device(device).map(drop)
+        let runtime = runtime()?;
+        let found = runtime.device_of(device)?;
+        let is_first = !found.is_active();
+        if is_first {
+            tell_device(found.user(), DeviceState::SetPre);
+        }
+        runtime.set_device(device)?;
+        if is_first {
+            tell_device(found.user(), DeviceState::SetPost);
+        }
+        Ok(())
     }
 }
 
@@ -37,22 +48,31 @@ fn sweep() {
     CONTEXTS.retain(|context| !context.is_dead());
 }
 
+fn reset(device: i32, force: bool) -> NpuResult<()> {
+    let runtime = runtime()?;
+    let found = runtime.device_of(device)?;
+    let retained = found.retained();
+    if retained == 1 || (force && retained > 0) {
+        tell_device(found.user(), DeviceState::ResetPre);
+    }
+    if runtime.reset_device(device, force)? {
+        sweep();
+        tell_device(found.user(), DeviceState::ResetPost);
+    }
+    Ok(())
+}
+
 acl! {
     /// Gives the use of a device back; the last time ends it.
     fn aclrtResetDevice(device: i32) {
-        if runtime()?.reset_device(device, false)? {
-            sweep();
-        }
-        Ok(())
+        reset(device, false)
     }
 }
 
 acl! {
     /// Ends the use of a device, however often it was set, without waiting for its tasks.
     fn aclrtResetDeviceForce(device: i32) {
-        runtime()?.reset_device(device, true)?;
-        sweep();
-        Ok(())
+        reset(device, true)
     }
 }
 
@@ -100,17 +120,25 @@ acl! {
     }
 }
 
+/// The longest limit of an abort: 36 minutes.
+const ABORT_MS_MAX: u32 = 36 * 60 * 1000;
+
 acl! {
     /// Stops what runs on a device and throws away what is queued.
-    fn aclrtDeviceTaskAbort(device: i32, _timeout: u32) {
+    fn aclrtDeviceTaskAbort(device: i32, timeout: u32) {
         let device = runtime()?.device_of(device)?;
+        if timeout > ABORT_MS_MAX {
+            let allowed = format!("0 (no limit) to {ABORT_MS_MAX} milliseconds");
+            return Err(NpuError::value("timeout", timeout, &allowed));
+        }
+        tell_abort(device.user(), false, timeout)?;
         for stream in device.streams() {
             stream.abort(code::RT_DEVICE_TASK_ABORT);
         }
         for context in device.contexts() {
             context.recover();
         }
-        Ok(())
+        tell_abort(device.user(), true, timeout)
     }
 }
 
@@ -224,6 +252,10 @@ acl! {
             return Err(NpuError::value("mode", mode, "0 (saturation) or 1 (INF/NaN)"));
         }
         let runtime = runtime()?;
+        let soc = runtime.config().soc;
+        if !soc.family.has_mode(mode == 1) {
+            return Err(NpuError::unsupported(format!("overflow mode {mode} on {}", soc.name)));
+        }
         runtime.device(context.device())?.saturation.store(mode, Ordering::Release);
         if mode == 0 {
             softnpu::log!(
@@ -379,49 +411,4 @@ fn on_host(id: i32) -> NpuResult<i32> {
     }
     let allowed = format!("[0, {}]", devices - 1);
     Err(NpuError { code: code::RT_INVALID_DEVICEID, ..NpuError::value("deviceId", id, &allowed) })
-}
-
-/// Longest time an operator may take, microseconds; kept and reported, operators do not hang.
-static EXECUTE_LIMIT_US: AtomicU64 = AtomicU64::new(1_091_000_000);
-/// Longest time a wait for an event may take, seconds; 0 for ever.
-pub(crate) static WAIT_LIMIT_S: AtomicI64 = AtomicI64::new(0);
-
-acl! {
-    /// Sets how long an operator may take, in seconds (0: as long as can be).
-    fn aclrtSetOpExecuteTimeOut(seconds: u32) {
-        EXECUTE_LIMIT_US.store(u64::from(seconds) * 1_000_000, Ordering::Release);
-        Ok(())
-    }
-}
-
-acl! {
-    /// As above in microseconds; tells the time that was set.
-    fn aclrtSetOpExecuteTimeOutV2(microseconds: u64, actual: Out<u64>) {
-        EXECUTE_LIMIT_US.store(microseconds, Ordering::Release);
-        actual.put_if_wanted(microseconds);
-        Ok(())
-    }
-}
-
-acl! {
-    /// Step of operator time-outs: a microsecond.
-    fn aclrtGetOpTimeOutInterval(interval: Out<u64>) {
-        interval.put("interval", 1)
-    }
-}
-
-acl! {
-    /// How long an operator may take, in milliseconds.
-    fn aclrtGetOpExecuteTimeout(milliseconds: Out<u32>) {
-        let limit = EXECUTE_LIMIT_US.load(Ordering::Acquire) / 1000;
-        milliseconds.put("timeoutMs", u32::try_from(limit).unwrap_or(u32::MAX))
-    }
-}
-
-acl! {
-    /// Sets how long a stream waits for an event, in seconds (0: for ever).
-    fn aclrtSetOpWaitTimeout(seconds: u32) {
-        WAIT_LIMIT_S.store(i64::from(seconds), Ordering::Release);
-        Ok(())
-    }
 }

@@ -98,7 +98,7 @@ acl! {
 
 /// The limit that `aclrtSetOpWaitTimeout` set.
 fn default_limit() -> Option<Duration> {
-    let seconds = crate::device::WAIT_LIMIT_S.load(Ordering::Acquire);
+    let seconds = crate::limits::WAIT_LIMIT_S.load(Ordering::Acquire);
     u64::try_from(seconds).ok().filter(|&seconds| seconds > 0).map(Duration::from_secs)
 }
 

@@ -37,12 +37,19 @@ acl! {
                 let allowed = "the configuration of the first aclInit of this process";
                 return Err(NpuError::argument("configPath", given, allowed));
             }
-            _ => life.config = Some(text),
+            _ => life.config = Some(text.clone()),
         }
         life.references = 1;
         life.finalized = false;
-        Ok(())
+        drop(life);
+        crate::life_callbacks::begin(&text)
     }
+}
+
+/// The configuration, while AscendCL is in use.
+pub(crate) fn config_in_use() -> Option<String> {
+    let life = LIFE.lock();
+    (life.references > 0).then(|| life.config.clone().unwrap_or_default())
 }
 
 /// Keys that do nothing here are accepted: the file serves other components too.
@@ -83,10 +90,12 @@ acl! {
         if life.finalized {
             return Err(repeated());
         }
-        if life.references > 0 {
-            finalize(&mut life);
+        if life.references == 0 {
+            return Ok(());
         }
-        Ok(())
+        finalize(&mut life);
+        drop(life);
+        crate::life_callbacks::end()
     }
 }
 
@@ -99,8 +108,10 @@ acl! {
             1 => finalize(&mut life),
             _ => life.references -= 1,
         }
-        references.put_if_wanted(life.references);
-        Ok(())
+        let left = life.references;
+        drop(life);
+        references.put_if_wanted(left);
+        if left == 0 { crate::life_callbacks::end() } else { Ok(()) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use softnpu::arena::Pages;
 use softnpu::context::current;
 use softnpu::copy::{copy_in_order, copy_now, fill_in_order, fill_now, other_process};
-use softnpu::runtime::{Located, runtime};
+use softnpu::runtime::{Device, Located, runtime};
 use softnpu::{NpuError, NpuResult, code, host_memory};
 
 use crate::border::{Out, StreamHandle, acl};
@@ -22,13 +22,33 @@ fn pages(policy: c_int) -> NpuResult<Pages> {
     }
 }
 
-fn allocate(out: Out<*mut c_void>, size: usize, policy: c_int, with_tail: bool) -> NpuResult<()> {
+/// Takes memory of the current device.
+pub(crate) fn allocate(
+    out: Out<*mut c_void>,
+    size: usize,
+    policy: c_int,
+    with_tail: bool,
+) -> NpuResult<()> {
     out.check("devPtr")?;
     if size == 0 {
         return Err(NpuError::argument("size", 0, "greater than 0"));
     }
+    let device = runtime()?.device(current()?.device())?;
+    allocate_on(out, device, size, policy, with_tail)
+}
+
+/// Takes memory of a device.
+pub(crate) fn allocate_on(
+    out: Out<*mut c_void>,
+    device: &Device,
+    size: usize,
+    policy: c_int,
+    with_tail: bool,
+) -> NpuResult<()> {
+    if size == 0 {
+        return Err(NpuError::argument("size", 0, "greater than 0"));
+    }
     let runtime = runtime()?;
-    let device = runtime.device(current()?.device())?;
     let pages = pages(policy)?;
     let tail = if with_tail { runtime.config().soc.family.allocation_tail() } else { 0 };
     let arena = runtime.arena_of(device)?;
@@ -64,31 +84,41 @@ fn device_block(name: &str, pointer: *const c_void) -> NpuResult<Located> {
         .ok_or_else(|| NpuError::value(name, format!("{pointer:p}"), "an address in device memory"))
 }
 
+/// Frees device memory.
+pub(crate) fn free(pointer: *mut c_void) -> NpuResult<()> {
+    if pointer.is_null() {
+        return Err(NpuError::null("devPtr"));
+    }
+    let found = device_block("devPtr", pointer)?;
+    let begins = found.block.is_some_and(|block| block.offset == found.offset);
+    let own = found.arena.offset_of(pointer as usize).is_some();
+    if !(begins && own && found.arena.free(found.offset)) {
+        let allowed = "the start of device memory from aclrtMalloc that was not freed";
+        return Err(NpuError::value("devPtr", format!("{pointer:p}"), allowed));
+    }
+    Ok(())
+}
+
 acl! {
     /// Frees device memory. Does not wait for tasks that use it.
     fn aclrtFree(pointer: *mut c_void) {
-        if pointer.is_null() {
-            return Err(NpuError::null("devPtr"));
-        }
-        let found = device_block("devPtr", pointer)?;
-        let begins = found.block.is_some_and(|block| block.offset == found.offset);
-        let own = found.arena.offset_of(pointer as usize).is_some();
-        if !(begins && own && found.arena.free(found.offset)) {
-            let allowed = "the start of device memory from aclrtMalloc that was not freed";
-            return Err(NpuError::value("devPtr", format!("{pointer:p}"), allowed));
-        }
-        Ok(())
+        free(pointer)
     }
+}
+
+/// Takes pinned host memory.
+pub(crate) fn allocate_host(out: Out<*mut c_void>, size: usize) -> NpuResult<()> {
+    if size == 0 {
+        return Err(NpuError::argument("size", 0, "greater than 0"));
+    }
+    out.put("hostPtr", host_memory::allocate(size)?.as_ptr().cast())
 }
 
 acl! {
     /// Allocates pinned host memory.
     fn aclrtMallocHost(pointer: Out<*mut c_void>, size: usize) {
         pointer.check("hostPtr")?;
-        if size == 0 {
-            return Err(NpuError::argument("size", 0, "greater than 0"));
-        }
-        pointer.put("hostPtr", host_memory::allocate(size)?.as_ptr().cast())
+        allocate_host(pointer, size)
     }
 }
 
@@ -116,7 +146,7 @@ acl! {
             let given = format!("{pointer:p} with size {size}");
             return Err(NpuError::value("ptr", given, "a multiple of 4096, with a size above 0"));
         }
-        host_memory::register(pointer.cast(), size as usize)?;
+        host_memory::register(pointer.cast(), usize::try_from(size).unwrap_or(usize::MAX), true)?;
         device.put("devPtr", pointer)
     }
 }
@@ -196,6 +226,26 @@ acl! {
             let take = kind == HOST_TO_BUF_TO_DEVICE;
             // SAFETY: not NULL; host memory stays valid until the stream has passed the copy, by
             // the contract of this function.
+            unsafe { copy_in_order(to.cast(), from.cast(), count, take, &stream)? };
+        }
+        Ok(())
+    }
+}
+
+acl! {
+    /// As `aclrtMemcpyAsync`, under its older name.
+    fn aclrtMemcpyAsyncWithCondition(
+        to: *mut c_void,
+        room: usize,
+        from: *const c_void,
+        count: usize,
+        kind: c_int,
+        stream: StreamHandle,
+    ) {
+        if copies(to, room, from, count, kind)? {
+            let stream = stream.here()?;
+            let take = kind == HOST_TO_BUF_TO_DEVICE;
+            // SAFETY: as in `aclrtMemcpyAsync`.
             unsafe { copy_in_order(to.cast(), from.cast(), count, take, &stream)? };
         }
         Ok(())
@@ -383,10 +433,13 @@ acl! {
         if pointer.is_null() {
             return Err(NpuError::null("src"));
         }
-        if size == 0 || kind != 0 {
-            let given = format!("{kind} with size {size}");
-            return Err(NpuError::value("cmoType", given, "0 (prefetch), with a size above 0"));
+        if size == 0 {
+            return Err(NpuError::argument("size", 0, "greater than 0"));
         }
-        stream.get().map(drop)
+        match kind {
+            0 => stream.here().map(drop),
+            1..=3 => Err(NpuError::unsupported(format!("cache maintenance of kind {kind}"))),
+            other => Err(NpuError::argument("cmoType", other, "an aclrtCmoType from 0 to 3")),
+        }
     }
 }

@@ -138,6 +138,17 @@ acl! {
 }
 
 acl! {
+    /// Says how operators are compiled: as they are (0), or for shapes that vary (1). Kept for
+    /// nobody: nothing is compiled.
+    fn aclopSetCompileFlag(flag: c_int) {
+        if !(0..=1).contains(&flag) {
+            return Err(NpuError::argument("flag", flag, "0 or 1"));
+        }
+        Ok(())
+    }
+}
+
+acl! {
     /// Would register device binaries.
     fn rtDevBinaryRegister(_binary: *const c_void, _handle: Out<*mut c_void>) {
         Err(NpuError::unsupported("rtDevBinaryRegister: device binaries"))

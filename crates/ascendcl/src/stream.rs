@@ -2,13 +2,16 @@
 
 use std::ffi::{c_int, c_void};
 
+use hccl_abi::Table;
 use hccl_os::sync::Ordering;
+use parking_lot::Mutex;
 use softnpu::context::{current, destroy_stream};
 use softnpu::runtime::runtime;
 use softnpu::stream::Stream;
 use softnpu::{NpuError, NpuResult, code};
 
 use crate::border::{In, Out, STREAMS, StreamHandle, acl, handle, limit_ms};
+use crate::observers::{StreamState, tell_stream};
 
 /// Flag of streams that only the device uses; it stands alone.
 const DEVICE_USE_ONLY: u32 = 0x20;
@@ -23,7 +26,84 @@ fn create(out: Out<*mut c_void>, priority: u32, flags: u32) -> NpuResult<()> {
         return Err(NpuError::value("flag", given, "ACL_STREAM_DEVICE_USE_ONLY without others"));
     }
     let stream = current()?.create_stream(priority.min(7), flags)?;
-    out.put("stream", handle(&STREAMS, stream, "stream")?)
+    let made = handle(&STREAMS, stream, "stream")?;
+    out.put("stream", made)?;
+    tell_stream(made, StreamState::CreatePost);
+    Ok(())
+}
+
+/// What a stream is to be like.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wish {
+    flags: u32,
+    priority: u32,
+}
+
+static WISHES: Table<Mutex<Wish>> = Table::new(0x23);
+
+fn wish(given: *const c_void) -> NpuResult<std::sync::Arc<Mutex<Wish>>> {
+    if given.is_null() {
+        return Err(NpuError::null("handle"));
+    }
+    WISHES.get(given).ok_or_else(|| NpuError::handle("stream configuration", given))
+}
+
+/// Makes a description of a stream that is to be made; NULL when there are too many.
+// SAFETY: the name is that of the interface that this library is.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtCreateStreamConfigHandle() -> *mut c_void {
+    let mut made = std::ptr::null_mut();
+    crate::border::call("aclrtCreateStreamConfigHandle", || {
+        made = handle(&WISHES, std::sync::Arc::default(), "stream configuration")?;
+        Ok(())
+    });
+    made
+}
+
+acl! {
+    /// Ends a description of a stream.
+    fn aclrtDestroyStreamConfigHandle(given: *mut c_void) {
+        wish(given)?;
+        WISHES.remove(given);
+        Ok(())
+    }
+}
+
+acl! {
+    /// Sets one thing in a description of a stream: work memory (0), its size (1), flags (2) or
+    /// the priority (3). Work memory is kept by the caller and not used.
+    fn aclrtSetStreamConfigOpt(given: *mut c_void, attribute: c_int, value: In<u8>, size: usize) {
+        let wish = wish(given)?;
+        let bytes = match attribute {
+            0..=2 => 8,
+            3 => 4,
+            other => return Err(NpuError::argument("attr", other, "0, 1, 2 or 3")),
+        };
+        if value.is_null() {
+            return Err(NpuError::null("attrValue"));
+        }
+        if size != bytes {
+            return Err(NpuError::argument("valueSize", size, &bytes.to_string()));
+        }
+        let mut number = [0; 8];
+        number[..bytes].copy_from_slice(&value.list(bytes));
+        let number = u64::from_le_bytes(number);
+        match attribute {
+            2 => wish.lock().flags = number as u32,
+            3 => wish.lock().priority = number as u32,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+acl! {
+    /// Makes a stream as described.
+    fn aclrtCreateStreamV2(stream: Out<*mut c_void>, given: *const c_void) {
+        stream.check("stream")?;
+        let Wish { flags, priority } = *wish(given)?.lock();
+        create(stream, priority, flags)
+    }
 }
 
 acl! {
@@ -49,6 +129,7 @@ fn destroy(given: StreamHandle, wait: bool) -> NpuResult<()> {
     {
         return Err(NpuError::value("stream", "the default stream", "a stream made by a call"));
     }
+    tell_stream(given.0, StreamState::DestroyPre);
     let result = if wait { stream.synchronize(None) } else { Ok(()) };
     STREAMS.remove(given.0);
     destroy_stream(&stream);
@@ -69,10 +150,21 @@ acl! {
     }
 }
 
+/// Flags of streams whose work never ends: persistent, scheduled by the CPU, the device's own.
+const ENDLESS: u32 = 0x4 | 0x10 | DEVICE_USE_ONLY;
+
+fn synchronize(stream: StreamHandle, limit: Option<std::time::Duration>) -> NpuResult<()> {
+    let stream = stream.get()?;
+    if stream.flags() & ENDLESS != 0 {
+        return Ok(());
+    }
+    stream.synchronize(limit)
+}
+
 acl! {
     /// Waits for a stream.
     fn aclrtSynchronizeStream(stream: StreamHandle) {
-        stream.get()?.synchronize(None)
+        synchronize(stream, None)
     }
 }
 
@@ -80,7 +172,7 @@ acl! {
     /// Waits for a stream, at most `timeout` milliseconds.
     fn aclrtSynchronizeStreamWithTimeout(stream: StreamHandle, timeout: i32) {
         let limit = limit_ms("timeout", timeout)?;
-        stream.get()?.synchronize(limit)
+        synchronize(stream, limit)
     }
 }
 

@@ -13,13 +13,23 @@ use crate::border::{In, Out, Text, acl, call, handle};
 /// What a tensor descriptor holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor {
-    data_type: c_int,
-    format: c_int,
-    shape: Vec<i64>,
-    storage_format: c_int,
-    storage_shape: Vec<i64>,
-    placement: c_int,
-    name: CString,
+    pub(crate) data_type: c_int,
+    pub(crate) format: c_int,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) storage_format: c_int,
+    pub(crate) storage_shape: Vec<i64>,
+    pub(crate) origin_format: c_int,
+    pub(crate) origin_shape: Vec<i64>,
+    pub(crate) placement: c_int,
+    pub(crate) name: CString,
+    /// Name of the dynamic input that it belongs to.
+    pub(crate) dynamic_input: CString,
+    /// Bounds of each dimension, where they were told.
+    pub(crate) shape_range: Vec<[i64; 2]>,
+    /// Bounds of values, where they were told.
+    pub(crate) value_range: Vec<[i64; 2]>,
+    /// The constant that it is, where it was told: a copy.
+    pub(crate) constant: Option<Arc<[u8]>>,
 }
 
 static TENSORS: Table<Mutex<Tensor>> = Table::new(0x15);
@@ -44,6 +54,8 @@ enum Attribute {
     Ints(Vec<i64>),
     Floats(Vec<f32>),
     IntLists(Vec<Vec<i64>>),
+    Texts(Vec<String>),
+    DataTypes(Vec<c_int>),
 }
 
 /// A tensor that an operator takes: what a descriptor and a buffer say together.
@@ -97,7 +109,7 @@ pub(crate) fn text_attribute(attributes: *const c_void, name: &str) -> Option<St
     })
 }
 
-fn tensor(given: *const c_void) -> NpuResult<Arc<Mutex<Tensor>>> {
+pub(crate) fn tensor(given: *const c_void) -> NpuResult<Arc<Mutex<Tensor>>> {
     if given.is_null() {
         return Err(NpuError::null("desc"));
     }
@@ -114,7 +126,7 @@ fn or_null(name: &'static str, make: impl FnOnce() -> NpuResult<*mut c_void>) ->
     made
 }
 
-fn dims(count: c_int, list: In<i64>) -> NpuResult<Vec<i64>> {
+pub(crate) fn dims(count: c_int, list: In<i64>) -> NpuResult<Vec<i64>> {
     let count =
         usize::try_from(count).map_err(|_| NpuError::argument("numDims", count, "0 or more"))?;
     let list = list.list(count);
@@ -143,10 +155,16 @@ pub unsafe extern "C" fn aclCreateTensorDesc(
             data_type,
             format,
             storage_shape: shape.clone(),
+            origin_shape: shape.clone(),
             shape,
             storage_format: format,
+            origin_format: format,
             placement: 0,
             name: CString::default(),
+            dynamic_input: CString::default(),
+            shape_range: Vec::new(),
+            value_range: Vec::new(),
+            constant: None,
         };
         handle(&TENSORS, Arc::new(Mutex::new(made)), "tensor descriptor")
     })
@@ -430,6 +448,31 @@ acl! {
     /// Sets a list of numbers with fractions.
     fn aclopSetAttrListFloat(attributes: *mut c_void, name: Text, count: c_int, values: In<f32>) {
         set(attributes, name, Attribute::Floats(list(count, values)?))
+    }
+}
+
+acl! {
+    /// Sets a list of texts.
+    fn aclopSetAttrListString(
+        attributes: *mut c_void,
+        name: Text,
+        count: c_int,
+        values: In<Text>,
+    ) {
+        let texts: Option<Vec<_>> = list(count, values)?.into_iter().map(Text::get).collect();
+        set(attributes, name, Attribute::Texts(texts.ok_or_else(|| NpuError::null("values"))?))
+    }
+}
+
+acl! {
+    /// Sets a list of data types.
+    fn aclopSetAttrListDataType(
+        attributes: *mut c_void,
+        name: Text,
+        count: c_int,
+        values: In<c_int>,
+    ) {
+        set(attributes, name, Attribute::DataTypes(list(count, values)?))
     }
 }
 

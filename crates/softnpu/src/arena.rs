@@ -63,6 +63,8 @@ struct State {
     /// Live allocations by offset: bytes that the user may touch, bytes taken.
     live: BTreeMap<u64, (u64, u64)>,
     used: u64,
+    /// The most that was ever used at a time.
+    peak: u64,
     /// Counts resets, so that an owner from before one frees nothing after it.
     epoch: u64,
 }
@@ -80,7 +82,7 @@ impl Arena {
         })?;
         segment.advise_huge();
         let free = BTreeMap::from([(0, len)]);
-        let state = State { free, live: BTreeMap::new(), used: 0, epoch: 0 };
+        let state = State { free, live: BTreeMap::new(), used: 0, peak: 0, epoch: 0 };
         Ok(Self { segment, state: Mutex::new(state) })
     }
 
@@ -142,6 +144,7 @@ impl Arena {
         }
         state.live.insert(start, (usable, taken));
         state.used += taken;
+        state.peak = state.peak.max(state.used);
         Ok(Block { offset: start, len: usable })
     }
 
@@ -184,6 +187,7 @@ impl Arena {
             free: BTreeMap::from([(0, len as u64)]),
             live: BTreeMap::new(),
             used: 0,
+            peak: 0,
             epoch,
         };
     }
@@ -234,6 +238,11 @@ impl Arena {
     /// The memory itself.
     pub fn segment(&self) -> &Segment {
         &self.segment
+    }
+
+    /// The most bytes that were taken at a time since the last reset.
+    pub fn peak(&self) -> u64 {
+        self.state.lock().peak
     }
 
     /// Bytes taken now.

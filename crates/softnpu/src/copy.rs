@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{NpuError, NpuResult};
 use crate::runtime::runtime;
 use crate::stream::Stream;
-use crate::task::{Address, Work};
+use crate::task::{Address, Step, Task, Work};
 
 /// Kind of memory behind an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +131,61 @@ pub unsafe fn fill_in_order(
     place("devPtr", to, len)?;
     stream.submit(Work::Set { to: Address(to), value, len })
 }
+
+/// Fills with a number of 32 bits, at once or in stream order.
+///
+/// # Errors
+/// 100000 for memory that is not the device's or pinned, as the interface has it.
+///
+/// # Safety
+/// 1. `to` is a multiple of 4.
+pub unsafe fn fill_words(
+    to: *mut u8,
+    value: u32,
+    count: usize,
+    stream: Option<&Arc<Stream>>,
+) -> NpuResult<()> {
+    let len = count.checked_mul(4);
+    let known =
+        len.is_some_and(|len| place("devPtr", to, len).is_ok_and(|place| place != Place::Pageable));
+    if !known {
+        let given = format!("{to:p} with {count} numbers");
+        let allowed = "memory of the device or pinned memory of that size";
+        return Err(NpuError::argument("devPtr", given, allowed));
+    }
+    let mut fill = Words { to: Address(to), value, left: count };
+    match stream {
+        Some(stream) => stream.submit(Work::Task(Box::new(fill))),
+        None => {
+            while !matches!(fill.step(false), Step::Done) {}
+            Ok(())
+        }
+    }
+}
+
+struct Words {
+    to: Address,
+    value: u32,
+    left: usize,
+}
+
+impl Task for Words {
+    fn step(&mut self, _arm: bool) -> Step {
+        let now = self.left.min(WORDS_PER_STEP);
+        let to = self.to.0.cast::<u32>();
+        for i in 0..now {
+            // SAFETY: the range was found to be memory that we know, and is aligned by (1) of
+            // `fill_words`; the caller answers for it until the stream has passed the fill.
+            unsafe { to.add(i).write(self.value) };
+        }
+        self.to = Address(self.to.0.wrapping_add(4 * now));
+        self.left -= now;
+        if self.left == 0 { Step::Done } else { Step::Progress }
+    }
+}
+
+/// Numbers that one step fills before others get their turn.
+const WORDS_PER_STEP: usize = 1 << 20;
 
 /// Fills at once.
 ///

@@ -25,6 +25,7 @@ pub mod code {
     pub const RT_SYSPARAMOPT_NOT_SET: i32 = 107_021;
     pub const RT_DEVICE_TASK_ABORT: i32 = 107_022;
     pub const RT_STREAM_ABORT: i32 = 107_023;
+    pub const RT_TASK_ABORT_STOP: i32 = 107_035;
     pub const FEATURE_UNSUPPORTED: i32 = 200_006;
     pub const RT_FEATURE_NOT_SUPPORT: i32 = 207_000;
     pub const RT_MEMORY_ALLOCATION: i32 = 207_001;

@@ -34,14 +34,26 @@ const OVER: u8 = 2;
 
 /// A queued call.
 struct Call {
-    function: Function,
+    body: Body,
     state: AtomicU8,
+}
+
+enum Body {
+    User(Function),
+    Own(Mutex<Option<Box<dyn FnOnce() + Send>>>),
 }
 
 impl Call {
     fn run(&self) {
-        // SAFETY: the user gave this function to be called once, on a thread like this one.
-        unsafe { (self.function.entry)(self.function.argument) };
+        match &self.body {
+            // SAFETY: the user gave this function to be called once, on a thread like this one.
+            Body::User(function) => unsafe { (function.entry)(function.argument) },
+            Body::Own(body) => {
+                if let Some(body) = body.lock().take() {
+                    body();
+                }
+            }
+        }
         self.state.store(OVER, Ordering::Release);
         ACTIVITY.ring();
     }
@@ -66,7 +78,7 @@ pub struct HostCall {
 impl HostCall {
     /// A call of `function`; with `holds_stream` the stream goes on only when it has returned.
     pub fn new(function: Function, target: Target, holds_stream: bool) -> Self {
-        let call = Arc::new(Call { function, state: AtomicU8::new(WAITING) });
+        let call = Arc::new(Call { body: Body::User(function), state: AtomicU8::new(WAITING) });
         Self { call, target, holds_stream }
     }
 
@@ -151,6 +163,12 @@ fn runtime_mailbox() -> &'static Mailbox {
     })
 }
 
+/// Has something done on the runtime's thread for functions of the host.
+pub(crate) fn on_runtime_thread(body: Box<dyn FnOnce() + Send>) {
+    let body = Body::Own(Mutex::new(Some(body)));
+    runtime_mailbox().put(Arc::new(Call { body, state: AtomicU8::new(HANDED_OVER) }));
+}
+
 struct Subscription {
     device: u32,
     mailbox: Arc<Mailbox>,
@@ -165,6 +183,12 @@ pub struct ReportThreads {
 
 /// The report threads of this process.
 pub fn report_threads() -> &'static ReportThreads {
+    static THREADS: OnceLock<ReportThreads> = OnceLock::new();
+    THREADS.get_or_init(ReportThreads::default)
+}
+
+/// Threads that wait for functions which the device calls by itself. Nothing here does: they wait.
+pub fn device_call_threads() -> &'static ReportThreads {
     static THREADS: OnceLock<ReportThreads> = OnceLock::new();
     THREADS.get_or_init(ReportThreads::default)
 }

@@ -15,6 +15,8 @@ struct Pinned {
     len: usize,
     /// Made by [`allocate`], so ours to free.
     owned: bool,
+    /// The device has an address for it.
+    mapped: bool,
 }
 
 const PAGE: usize = 4096;
@@ -36,7 +38,9 @@ pub fn allocate(size: usize) -> NpuResult<NonNull<u8>> {
     // SAFETY: the layout has a size above zero.
     let memory = unsafe { std::alloc::alloc_zeroed(layout) };
     let memory = NonNull::new(memory).ok_or_else(full)?;
-    PINNED.write().insert(memory.as_ptr() as usize, Pinned { len: size, owned: true });
+    PINNED
+        .write()
+        .insert(memory.as_ptr() as usize, Pinned { len: size, owned: true, mapped: true });
     Ok(memory)
 }
 
@@ -51,7 +55,7 @@ fn layout(size: usize) -> Option<std::alloc::Layout> {
 pub fn free(address: *mut u8) -> NpuResult<()> {
     let mut pinned = PINNED.write();
     match pinned.get(&(address as usize)) {
-        Some(&Pinned { len, owned: true }) => {
+        Some(&Pinned { len, owned: true, .. }) => {
             pinned.remove(&(address as usize));
             let layout = layout(len).expect("the layout was valid when it was allocated");
             let memory = std::ptr::with_exposed_provenance_mut(address as usize);
@@ -68,11 +72,11 @@ pub fn free(address: *mut u8) -> NpuResult<()> {
     }
 }
 
-/// Lets the device reach memory of the caller's.
+/// Lets the device reach memory of the caller's; with `mapped` it has an address there.
 ///
 /// # Errors
 /// 507910 when part of it is pinned already.
-pub fn register(address: *mut u8, size: usize) -> NpuResult<()> {
+pub fn register(address: *mut u8, size: usize, mapped: bool) -> NpuResult<()> {
     let start = address as usize;
     let Some(end) = start.checked_add(size) else {
         return Err(NpuError::value("size", size, "a range inside the address space"));
@@ -84,7 +88,7 @@ pub fn register(address: *mut u8, size: usize) -> NpuResult<()> {
         let text = format!("The host memory {address:p}+{size} is registered already.");
         return Err(NpuError::new(code::RT_HOST_MEMORY_ALREADY_REGISTERED, "EE1001", text));
     }
-    pinned.insert(start, Pinned { len: size, owned: false });
+    pinned.insert(start, Pinned { len: size, owned: false, mapped });
     Ok(())
 }
 
@@ -100,6 +104,25 @@ pub fn unregister(address: *mut u8) -> NpuResult<()> {
     }
     let text = format!("The host memory {address:p} is not registered.");
     Err(NpuError::new(code::RT_HOST_MEMORY_NOT_REGISTERED, "EE1001", text))
+}
+
+/// The device's address of pinned memory: the same one.
+///
+/// # Errors
+/// 107000 for memory that is not pinned or has no address on the device.
+pub fn device_address(address: *mut u8) -> NpuResult<*mut u8> {
+    let pinned = PINNED.read();
+    let found = pinned.range(..=address as usize).next_back();
+    match found {
+        Some((&start, piece)) if (address as usize) - start < piece.len && piece.mapped => {
+            Ok(address)
+        }
+        _ => Err(NpuError::value(
+            "hostPtr",
+            format!("{address:p}"),
+            "pinned host memory, registered with ACL_HOST_REG_MAPPED",
+        )),
+    }
 }
 
 /// Bytes from `address` to the end of the pinned piece that holds it.
@@ -120,7 +143,7 @@ mod tests {
         assert_eq!(memory as usize % 64, 0);
         assert_eq!(pinned_from(memory.wrapping_add(9_999)), Some(1));
         assert_eq!(pinned_from(memory.wrapping_add(10_000)), None);
-        assert!(register(memory.wrapping_add(5), 10).is_err());
+        assert!(register(memory.wrapping_add(5), 10, true).is_err());
         assert!(unregister(memory).is_err());
         free(memory).unwrap();
         assert!(free(memory).is_err());
@@ -130,9 +153,10 @@ mod tests {
     #[test]
     fn registration_is_once() {
         let mut own = vec![0u8; 8192];
-        register(own.as_mut_ptr(), own.len()).unwrap();
-        let again = register(own.as_mut_ptr(), 1).unwrap_err();
+        register(own.as_mut_ptr(), own.len(), false).unwrap();
+        let again = register(own.as_mut_ptr(), 1, true).unwrap_err();
         assert_eq!(again.code, code::RT_HOST_MEMORY_ALREADY_REGISTERED);
+        assert!(device_address(own.as_mut_ptr()).is_err());
         unregister(own.as_mut_ptr()).unwrap();
         let twice = unregister(own.as_mut_ptr()).unwrap_err();
         assert_eq!(twice.code, code::RT_HOST_MEMORY_NOT_REGISTERED);

@@ -41,6 +41,8 @@ pub struct Device {
     pub events: AtomicU32,
     /// Live notifies.
     pub notifies: AtomicU32,
+    /// Cores that programs may use: cube and vector, where that was limited.
+    pub limits: Mutex<crate::limits::Limits>,
     /// Saturation mode, as `aclrtSetDeviceSatMode` takes it.
     pub saturation: AtomicI32,
     /// Peers whose memory this device was allowed to reach.
@@ -96,6 +98,7 @@ impl Runtime {
             streams_max: config.soc.family.streams_max(),
             events: AtomicU32::new(0),
             notifies: AtomicU32::new(0),
+            limits: Mutex::default(),
             saturation: AtomicI32::new(saturation),
             peers: Mutex::default(),
         });
@@ -221,6 +224,7 @@ impl Runtime {
             arena.reset();
         }
         device.peers.lock().clear();
+        *device.limits.lock() = crate::limits::Limits::default();
         Ok(true)
     }
 
@@ -270,6 +274,17 @@ impl Device {
     /// Whether the device's own context exists.
     pub fn is_active(&self) -> bool {
         self.state.lock().primary.is_some()
+    }
+
+    /// How often the device's own context is retained.
+    pub fn retained(&self) -> u32 {
+        self.state.lock().retained
+    }
+
+    /// Waits until nothing is queued on the device. What failed is told to those who wait for it.
+    pub fn drain(&self) {
+        let streams = self.streams();
+        crate::stream::drive_until(&streams, None, || streams.iter().all(|s| s.is_idle()));
     }
 
     /// Live streams of all its contexts.

@@ -71,13 +71,19 @@ impl Family {
         self != Self::Ascend950
     }
 
-    /// Longest time that a kernel may take unless the program says otherwise, seconds.
-    pub fn execute_limit_s(self) -> u64 {
-        match self {
-            Self::Ascend910 => 68,
-            Self::Ascend310P => 547,
-            Self::Ascend310B | Self::A2 | Self::A3 | Self::Ascend950 => 1091,
-        }
+    /// Whether devices can keep infinities and NaN instead of saturating.
+    pub fn has_mode(self, inf_nan: bool) -> bool {
+        if inf_nan { self.has_inf_nan() } else { self.can_saturate() }
+    }
+
+    /// The step of limits of a kernel's time, microseconds; 254 steps are the most.
+    pub fn execute_step_us(self) -> u64 {
+        let shift = match self {
+            Self::Ascend910 => 28,
+            Self::Ascend310P => 31,
+            Self::Ascend310B | Self::A2 | Self::A3 | Self::Ascend950 => 32,
+        };
+        (1u64 << shift) / 1000
     }
 
     /// Bytes that an allocation holds beyond its size.

@@ -15,7 +15,9 @@ use parking_lot::Mutex;
 
 use crate::context::Context;
 use crate::error::{NpuError, NpuResult, code};
+use crate::exceptions::{Exception, note_thread};
 use crate::health::{Health, Untold, softnpuPendingTasks};
+use crate::limits::Limits;
 use crate::task::{Blocker, Failure, Step, Work};
 
 /// Rings when anything inside this process changes that a stream may wait for.
@@ -59,6 +61,9 @@ pub struct Stream {
     overflow_switch: AtomicBool,
     /// Attributes that are only kept for whoever asks, by number.
     attributes: Mutex<HashMap<i32, u64>>,
+    limits: Mutex<Limits>,
+    /// The thread that queued the last task, as messages name it.
+    submitter: AtomicU32,
 }
 
 impl std::fmt::Debug for Work {
@@ -101,6 +106,8 @@ impl Stream {
             drives_seen: AtomicU32::new(0),
             overflow_switch: AtomicBool::new(false),
             attributes: Mutex::default(),
+            limits: Mutex::default(),
+            submitter: AtomicU32::new(0),
         });
         crate::background::watch(&stream);
         stream
@@ -146,6 +153,11 @@ impl Stream {
         &self.attributes
     }
 
+    /// Limits of cores, where they were set.
+    pub fn limits(&self) -> &Mutex<Limits> {
+        &self.limits
+    }
+
     /// Queues work.
     ///
     /// # Errors
@@ -155,6 +167,7 @@ impl Stream {
         if let Some(failure) = self.health.cause() {
             return Err(failure.tell());
         }
+        note_thread(&self.submitter);
         let is_first;
         {
             let mut queue = self.queue.lock();
@@ -328,6 +341,13 @@ impl Stream {
 
     fn fail(&self, failure: Failure, head: &mut Option<Work>) {
         crate::log!(Error, "stream", "stream {}: {}", self.id, failure.error);
+        crate::exceptions::tell(Exception {
+            task: self.completed.load(Ordering::Relaxed) as u32,
+            stream: self.id,
+            thread: self.submitter.load(Ordering::Relaxed),
+            device: self.device,
+            code: failure.error.code as u32,
+        });
         let stops = self.health.note(&failure);
         self.failure.keep(failure);
         if stops {

@@ -124,6 +124,11 @@ impl Physical {
         self.device
     }
 
+    /// Its bytes.
+    pub fn bytes(&self) -> u64 {
+        self.len
+    }
+
     /// The kind of memory that was asked for.
     pub fn attribute(&self) -> i32 {
         self.attribute
