@@ -109,7 +109,8 @@ aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *
 /**
  * Version of a package, as the line "Version=..." of share/info/<package>/version.info below
  * $ASCEND_HOME_PATH says it.
- * @return 100003 when the variable is not set or the file does not say it.
+ * @return 100003 when the variable is not set or the file does not say it; that is an answer, which
+ *         leaves no message.
  */
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion *version);
 

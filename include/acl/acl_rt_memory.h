@@ -104,6 +104,14 @@ typedef enum {
     ACL_RT_MEM_ALLOC_GRANULARITY_UNDEF = 0xFFFF
 } aclrtMemGranularityOptions;
 
+/** What can be said of memory that is shared by a key. */
+typedef enum {
+    ACL_RT_IPC_MEM_ATTR_ACCESS_LINK = 0
+} aclrtIpcMemAttrType;
+
+#define ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_SIO 0
+#define ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_HCCS 1
+
 /** What kind of handle stands for shared physical memory. */
 typedef enum {
     ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT = 1, /**< a uint64_t, for processes of this host */
@@ -541,6 +549,13 @@ aclError aclrtIpcMemSetImportPid(const char *key, int32_t *pid, size_t num);
 
 /** The same by devices of a pod. @return 207000 for devices of other servers. */
 aclError aclrtIpcMemImportPidInterServer(const char *key, aclrtServerPid *serverPids, size_t num);
+
+/**
+ * Says which link between two dies importers use, which makes no difference here.
+ * @param attr ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_SIO or _HCCS, else 107000
+ * @return 207000 on products other than those of two dies (A3); 107000 for a key of another process.
+ */
+aclError aclrtIpcMemSetAttr(const char *key, aclrtIpcMemAttrType type, uint64_t attr);
 
 /**
  * Ends an import or an export.

@@ -2,6 +2,9 @@
  * @file runtime_ipc.c
  * Device memory and events that real processes share.
  */
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "hccl/hccl.h"
 #include "peer.h"
 
@@ -72,6 +75,30 @@ static void bad_imports(void)
     MESSAGE("still runs");
     OK(aclrtIpcMemClose(key));
     OK(aclrtFree(block));
+}
+
+static void the_link_between_dies(void)
+{
+    void *block = NULL;
+    char key[65];
+    setenv("SOFTNPU_SOC", "Ascend910_9391", 1);
+    need_stream();
+    OK(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
+    OK(aclrtIpcMemSetAttr(key, ACL_RT_IPC_MEM_ATTR_ACCESS_LINK,
+                          ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_HCCS));
+    CODE(107000, aclrtIpcMemSetAttr(key, ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 2));
+    CODE(100000, aclrtIpcMemSetAttr(key, (aclrtIpcMemAttrType)1, 0));
+    CODE(100000, aclrtIpcMemSetAttr(NULL, ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 0));
+    CODE(107000, aclrtIpcMemSetAttr("no key", ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 0));
+    OK(aclrtIpcMemClose(key));
+    OK(aclrtFree(block));
+}
+
+static void one_die_has_no_such_link(void)
+{
+    need_stream();
+    CODE(207000, aclrtIpcMemSetAttr("no key", ACL_RT_IPC_MEM_ATTR_ACCESS_LINK, 0));
 }
 
 /** Imports, looks at what is there, works on it and closes. */
@@ -160,6 +187,91 @@ static void memory_between_processes(void)
     peer_go(peer);
     peer_end(peer);
     OK(aclrtFree(block));
+}
+
+/** A connection to the socket that a key names; the exporter takes its own too. */
+static int knock(const char *key)
+{
+    struct sockaddr_un address;
+    const char *digits = strrchr(key, '-') + 1;
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    const int length =
+        snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "softnpu-share-%.10s", digits);
+    const int door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (door < 0 || connect(door, (struct sockaddr *)&address,
+                            (socklen_t)(sizeof address.sun_family + 1 + (size_t)length)) != 0) {
+        perror("connect");
+        _exit(2);
+    }
+    return door;
+}
+
+/** Strangers who talk nonsense, say nothing or leave at once keep nobody from importing. */
+static void strangers_at_the_door(void)
+{
+    static const char nonsense[3000] = "nonsense";
+    static int silent[400];
+    void *block = NULL;
+    char key[65], answer[256];
+    need_stream();
+    OK(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
+    for (size_t length = 1; length <= sizeof nonsense; length *= 2) {
+        const int door = knock(key);
+        THAT(send(door, nonsense, length, MSG_NOSIGNAL) == (ssize_t)length);
+        /* An answer that gives nothing: its first word is not 0. */
+        uint32_t status = 0;
+        const ssize_t got = recv(door, answer, sizeof answer, 0);
+        THAT(got >= (ssize_t)sizeof status);
+        memcpy(&status, answer, sizeof status);
+        THAT(status != 0);
+        close(door);
+        close(knock(key));
+    }
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; ++i) {
+        silent[i] = knock(key);
+    }
+    peer_end(peer_start("import", key));
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; ++i) {
+        close(silent[i]);
+    }
+    OK(aclrtIpcMemClose(key));
+    OK(aclrtFree(block));
+}
+
+static int role_import(const char *key)
+{
+    void *p = NULL;
+    need_stream();
+    OK(aclrtIpcMemImportByKey(&p, key, 0));
+    OK(aclrtIpcMemClose(key));
+    return role_end();
+}
+
+/** A forked child of a process that shares is refused, and hangs nowhere. */
+static void a_forked_child_shares_nothing(void)
+{
+    void *block = NULL, *p = NULL;
+    char key[65];
+    int32_t pid = 1;
+    int status = 0;
+    need_stream();
+    OK(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(CHECK_SECONDS);
+        FAILS(aclrtIpcMemImportByKey(&p, key, 0));
+        FAILS(aclrtIpcMemSetImportPid(key, &pid, 1));
+        FAILS(aclrtIpcMemClose(key));
+        FAILS(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
+        FAILS(aclrtMemSetPidToShareableHandle(1, &pid, 1));
+        _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+    }
+    THAT(waitpid(child, &status, 0) == child && status == 0);
+    OK(aclrtIpcMemClose(key));
 }
 
 static int role_listed(const char *key)
@@ -618,6 +730,9 @@ int main(int argc, char **argv)
         if (strcmp(role, "listed") == 0) {
             return role_listed(argv[2]);
         }
+        if (strcmp(role, "import") == 0) {
+            return role_import(argv[2]);
+        }
         if (strcmp(role, "late") == 0) {
             return role_too_late(argv[2]);
         }
@@ -634,8 +749,12 @@ int main(int argc, char **argv)
     }
     RUN(bad_exports);
     RUN(bad_imports);
+    RUN(the_link_between_dies);
+    RUN(one_die_has_no_such_link);
     RUN(memory_between_processes);
     RUN(only_listed_processes_import);
+    RUN(strangers_at_the_door);
+    RUN(a_forked_child_shares_nothing);
     RUN(a_key_of_freed_memory);
     RUN(an_exporter_that_died);
     RUN(physical_memory_between_processes);

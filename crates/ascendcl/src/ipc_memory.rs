@@ -1,7 +1,9 @@
 //! Device memory that processes share by a key.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
+use softnpu::runtime::runtime;
+use softnpu::soc::Family;
 use softnpu::{NpuError, NpuResult, ipc_memory};
 
 use crate::border::{In, Out, Text, acl, pids, put_key};
@@ -60,6 +62,24 @@ acl! {
     /// As `aclrtIpcMemSetImportPid`, by server; there is this one only.
     fn aclrtIpcMemImportPidInterServer(key: Text, list: In<ServerPid>, count: usize) {
         ipc_memory::allow(&text(key)?, &server_pids(list, count)?)
+    }
+}
+
+acl! {
+    /// Which link between two dies others use: SIO (0) or HCCS (1). There is one memory here, so both
+    /// are as good; only the products with two dies have the call.
+    fn aclrtIpcMemSetAttr(key: Text, attribute: c_int, value: u64) {
+        let key = text(key)?;
+        if runtime()?.config().soc.family != Family::A3 {
+            return Err(NpuError::unsupported("the choice of a link between dies"));
+        }
+        if attribute != 0 {
+            return Err(NpuError::argument("type", attribute, "0 (the link between dies)"));
+        }
+        if value > 1 {
+            return Err(NpuError::value("attr", value, "0 (SIO) or 1 (HCCS)"));
+        }
+        ipc_memory::allow(&key, &[])
     }
 }
 

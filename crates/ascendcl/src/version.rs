@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use softnpu::{NpuError, NpuResult, code};
 
-use crate::border::{Out, Text, acl};
+use crate::border::{Out, Text, acl, ask, call};
 
 acl! {
     /// Version of the runtime interface: 1.17.0.
@@ -144,26 +144,43 @@ pub struct PackageVersion {
 }
 const _: () = assert!(size_of::<PackageVersion>() == 512);
 
-acl! {
-    /// Version of a package in parts, as its file in the installation says.
-    fn aclsysGetCANNVersion(package: c_int, version: Out<PackageVersion>) {
-        version.check("version")?;
-        let known = usize::try_from(package).ok().and_then(|at| PACKAGES.get(at));
-        let package = known.ok_or_else(|| NpuError::argument("name", package, "0 to 7"))?;
-        let found = installed(package)?;
+/// Version of a package in parts, as its file in the installation says. That nothing says it is an
+/// answer which programs ask for at their start, so it is neither logged nor kept as a message.
+///
+/// # Safety
+/// 1. `version` is NULL or writable.
+// SAFETY: the name is that of the interface that this library is.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name is that of the C interface")]
+pub unsafe extern "C" fn aclsysGetCANNVersion(
+    package: c_int,
+    version: Out<PackageVersion>,
+) -> c_int {
+    let known = usize::try_from(package).ok().and_then(|at| PACKAGES.get(at));
+    let (false, Some(known)) = (version.is_null(), known) else {
+        return call("aclsysGetCANNVersion", || {
+            version.check("version")?;
+            Err(NpuError::argument("name", package, "0 to 7"))
+        });
+    };
+    ask(|| {
+        let found = installed(known)?;
         let parts: Vec<&str> = found.split('.').collect();
         if parts.len() < 2 || parts.iter().any(|part| part.is_empty()) {
-            let text = format!("The version {found} of {package} has fewer than two parts.");
+            let text = format!("The version {found} of {known} has fewer than two parts.");
             return Err(NpuError::new(code::INVALID_FILE, "EH0001", text));
         }
         let part = |at: usize| text(parts.get(at).copied().unwrap_or("0"));
-        version.put("version", PackageVersion {
-            version: text(&found),
-            major: part(0),
-            minor: part(1),
-            release: part(2),
-            patch: part(3),
-            reserved: [0; 128],
-        })
-    }
+        version.put(
+            "version",
+            PackageVersion {
+                version: text(&found),
+                major: part(0),
+                minor: part(1),
+                release: part(2),
+                patch: part(3),
+                reserved: [0; 128],
+            },
+        )
+    })
 }

@@ -262,6 +262,8 @@ fn mapped(pointer: *const c_void) -> NpuResult<(usize, Arc<Physical>)> {
     if pointer.is_null() {
         return Err(NpuError::null("virPtr"));
     }
+    // Refuses a forked child before it touches what belongs to its parent.
+    runtime()?;
     mapped_at(pointer.cast()).ok_or_else(|| {
         let allowed = "an address in a mapping made by aclrtMapMem";
         NpuError::value("virPtr", format!("{pointer:p}"), allowed)

@@ -58,6 +58,9 @@ pub fn other_process(address: *const u8) -> Option<(u32, usize)> {
     if let Some(found) = crate::ipc_memory::at(address) {
         return Some((found.device, found.base + found.len - address as usize));
     }
+    if !crate::virtual_memory::has_imports() {
+        return None;
+    }
     let (_, physical) = crate::virtual_memory::mapped_at(address)?;
     let left = crate::virtual_memory::mapped_from(address)?;
     Some((physical.device(), left as usize))

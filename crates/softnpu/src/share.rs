@@ -116,7 +116,7 @@ const SERIAL_BITS: u32 = 24;
 const CONNECT_LIMIT: Duration = Duration::from_millis(300);
 /// How long a lender may take to answer, and a visitor to ask.
 const TALK_LIMIT: Duration = Duration::from_secs(10);
-/// Visitors that have not asked yet; more are sent away.
+/// Visitors that have not asked yet.
 const VISITORS_MAX: usize = 256;
 
 const REQUEST_BYTES: usize = 16;
@@ -139,6 +139,8 @@ fn socket_name(token: u64) -> String {
 
 /// The desk of this process, opened on first use.
 fn desk() -> NpuResult<&'static Desk> {
+    // Refuses a forked child before it touches locks that its parent's threads may have held.
+    crate::runtime::runtime()?;
     static DESK: OnceLock<NpuResult<Desk>> = OnceLock::new();
     let desk = DESK.get_or_init(|| {
         let failed =
@@ -347,9 +349,11 @@ fn serve(listener: &Listener) {
         }
         sweep();
         while let Ok(Some(visitor)) = listener.accept() {
-            if visitors.len() < VISITORS_MAX {
-                visitors.push((visitor, Instant::now()));
+            if visitors.len() >= VISITORS_MAX {
+                // Whoever has said nothing for the longest time makes room.
+                visitors.remove(0);
             }
+            visitors.push((visitor, Instant::now()));
         }
         let now = Instant::now();
         for (visitor, since) in std::mem::take(&mut visitors) {

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
 use hccl_os::shm::check_sealed;
+use hccl_os::sync::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use rustix::mm::{MapFlags, ProtFlags};
 
@@ -39,6 +40,13 @@ enum Backing {
 
 /// Numbers that this process has imported: each of them once at a time.
 static IMPORTED: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+/// How many of them there are: most processes have none, and copies ask often.
+static IMPORTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether any physical memory here may belong to another process.
+pub(crate) fn has_imports() -> bool {
+    IMPORTS.load(Ordering::Acquire) != 0
+}
 
 impl Physical {
     /// Takes `size` bytes, a multiple of the granularity (2 MiB).
@@ -73,6 +81,7 @@ impl Physical {
                 return Err(NpuError::new(code::RT_IPC_ERROR, "EE9999", text));
             }
             let backing = Backing::Other(borrowed);
+            IMPORTS.fetch_add(1, Ordering::AcqRel);
             Ok(Self { device, len, attribute, backing, lent: Mutex::default() })
         });
         if made.is_err() {
@@ -160,6 +169,7 @@ impl Drop for Physical {
             }
             Backing::Other(borrowed) => {
                 IMPORTED.lock().remove(&borrowed.id);
+                IMPORTS.fetch_sub(1, Ordering::AcqRel);
             }
         }
     }
