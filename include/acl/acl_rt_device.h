@@ -189,7 +189,10 @@ aclError aclrtGetRunMode(aclrtRunMode *runMode);
 /** @return 107001 for a device that does not exist. */
 aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus *deviceStatus);
 
-/** Waits for all streams of the current device. @return the failure of a task, if one failed. */
+/**
+ * Waits for all streams of the current device, but those that aclrtSynchronizeStream does not wait for.
+ * @return the failure of a task, if one failed.
+ */
 aclError aclrtSynchronizeDevice(void);
 
 /** @return 507046 when the time is over; the tasks go on. */

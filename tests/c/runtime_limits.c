@@ -218,9 +218,15 @@ static void endless_streams(void)
         OK(aclrtWaitAndResetNotify(notify, stream, 0));
         OK(aclrtSynchronizeStream(stream));
         OK(aclrtSynchronizeStreamWithTimeout(stream, 10));
-        OK(aclrtDestroyStreamForce(stream));
+        OK(aclrtSynchronizeDevice());
+        OK(aclrtSynchronizeDeviceWithTimeout(10));
+        OK(aclrtDestroyStream(stream));
+        OK(aclrtCreateStreamWithConfig(&stream, 0, flags[i]));
+        OK(aclrtWaitAndResetNotify(notify, stream, 0));
     }
     OK(aclrtDestroyNotify(notify));
+    /* Nor does the end of the device wait for them. */
+    OK(aclrtResetDevice(0));
 }
 
 static void use_of_memory(void)

@@ -36,7 +36,7 @@ acl! {
             let text = "The context that aclrtSetDevice made ends with aclrtResetDevice only.";
             return Err(NpuError::new(code::RT_CONTEXT_NULL, "EE1001", text));
         }
-        for stream in found.streams() {
+        for stream in found.streams().into_iter().filter(|stream| !stream.is_endless()) {
             // A failure of queued work is no reason to keep the context.
             let _ = stream.synchronize(None);
         }

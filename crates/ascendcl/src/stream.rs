@@ -130,7 +130,7 @@ fn destroy(given: StreamHandle, wait: bool) -> NpuResult<()> {
         return Err(NpuError::value("stream", "the default stream", "a stream made by a call"));
     }
     tell_stream(given.0, StreamState::DestroyPre);
-    let result = if wait { stream.synchronize(None) } else { Ok(()) };
+    let result = if wait && !stream.is_endless() { stream.synchronize(None) } else { Ok(()) };
     STREAMS.remove(given.0);
     destroy_stream(&stream);
     result
@@ -150,12 +150,9 @@ acl! {
     }
 }
 
-/// Flags of streams whose work never ends: persistent, scheduled by the CPU, the device's own.
-const ENDLESS: u32 = 0x4 | 0x10 | DEVICE_USE_ONLY;
-
 fn synchronize(stream: StreamHandle, limit: Option<std::time::Duration>) -> NpuResult<()> {
     let stream = stream.get()?;
-    if stream.flags() & ENDLESS != 0 {
+    if stream.is_endless() {
         return Ok(());
     }
     stream.synchronize(limit)

@@ -197,7 +197,8 @@ pub fn current() -> NpuResult<Arc<Context>> {
 /// 507046 when `limit` passes first; the code of a task that failed.
 pub fn synchronize_device(limit: Option<Duration>) -> NpuResult<()> {
     let device = current()?.device();
-    let streams = runtime()?.device(device)?.streams();
+    let mut streams = runtime()?.device(device)?.streams();
+    streams.retain(|stream| !stream.is_endless());
     let deadline = limit.map(|limit| std::time::Instant::now() + limit);
     let idle = || streams.iter().all(|stream| stream.is_idle());
     if !drive_until(&streams, deadline, idle) {

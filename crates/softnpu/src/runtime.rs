@@ -206,9 +206,7 @@ impl Runtime {
             }
         }
         if !force {
-            let streams = device.streams();
-            let idle = || streams.iter().all(|stream| stream.is_idle());
-            crate::stream::drive_until(&streams, None, idle);
+            device.drain();
         }
         let mut state = device.state.lock();
         if state.retained > 0 {
@@ -281,9 +279,11 @@ impl Device {
         self.state.lock().retained
     }
 
-    /// Waits until nothing is queued on the device. What failed is told to those who wait for it.
+    /// Waits until nothing is queued on the device, but on streams whose work never ends. What failed
+    /// is told to those who wait for it.
     pub fn drain(&self) {
-        let streams = self.streams();
+        let mut streams = self.streams();
+        streams.retain(|stream| !stream.is_endless());
         crate::stream::drive_until(&streams, None, || streams.iter().all(|s| s.is_idle()));
     }
 

@@ -30,6 +30,8 @@ pub(crate) static PENDING: AtomicU64 = AtomicU64::new(0);
 
 /// Tasks that one drive runs before it lets others have the stream.
 const BATCH: usize = 64;
+/// Flags of streams whose work may never end.
+const ENDLESS: u32 = 0x4 | 0x10 | 0x20;
 /// How far a drive follows streams that wait for streams.
 const CHASE_DEPTH: usize = 16;
 
@@ -126,6 +128,12 @@ impl Stream {
     /// Flags it was made with.
     pub fn flags(&self) -> u32 {
         self.flags
+    }
+
+    /// Whether its work may never end (persistent, scheduled by the CPU, the device's own): nobody
+    /// who waits for a stream or a device waits for it.
+    pub fn is_endless(&self) -> bool {
+        self.flags & ENDLESS != 0
     }
 
     /// User id of its device.
