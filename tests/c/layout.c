@@ -8,6 +8,8 @@
 #include "acl/acl_prof.h"
 #include "hccl/hccl.h"
 #include "hccl/hccl_tuner.h"
+#include "hccl/hccl_graph_mode.h"
+#include "hccl/hccl_inner.h"
 #include "softnpu/softnpu.h"
 
 #ifdef __cplusplus

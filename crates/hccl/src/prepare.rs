@@ -379,7 +379,7 @@ impl Communicator {
             return invalid("peer", peer.to_string(), allowed);
         }
         let Part { memory, elements: count, lent } = part;
-        let transfer = Transfer { direction, peer, data_type: T::DATA_TYPE, count, memory };
+        let transfer = Transfer { direction, peer, data_type: T::DATA_TYPE, count, tag: 0, memory };
         Ok(Message { communicator: self, transfer, lent })
     }
 

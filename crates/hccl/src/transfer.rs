@@ -42,6 +42,8 @@ pub struct Transfer {
     pub data_type: DataType,
     /// Elements.
     pub count: u64,
+    /// What both ends call the message: equal, or they fail. 0 where there is nothing to tell.
+    pub tag: u32,
     /// The data, or where it goes.
     pub memory: Memory,
 }
@@ -60,7 +62,7 @@ const REMOTE: u64 = 1;
 
 /// Where the signature of a message says that it is one.
 const KIND: u8 = 200;
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 impl Transfer {
     fn bytes(&self) -> u64 {
@@ -115,6 +117,7 @@ impl Transfer {
         bytes[0] = VERSION;
         bytes[1] = KIND;
         bytes[2] = self.data_type.code();
+        bytes[4..8].copy_from_slice(&self.tag.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.count.to_le_bytes());
         bytes
     }
@@ -705,8 +708,12 @@ fn describe(signature: &[u8; MESSAGE_SIGNATURE_BYTES]) -> String {
         return "a message that this version does not know".to_owned();
     }
     let code = signature[2];
-    match DataType::from_byte(code) {
+    let data = match DataType::from_byte(code) {
         Some(data_type) => format!("{count} {data_type}"),
         None => format!("{count} of data type {code}"),
+    };
+    match u32::from_le_bytes(std::array::from_fn(|i| signature[4 + i])) {
+        0 => data,
+        tag => format!("{data} with tag {tag}"),
     }
 }

@@ -466,6 +466,7 @@ fn messages(copy_from_processes: bool) {
                 peer,
                 data_type: DataType::F32,
                 count: count as u64,
+                tag: 0,
                 memory,
             };
             let both =

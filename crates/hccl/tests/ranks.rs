@@ -173,7 +173,7 @@ fn an_operation_that_is_thrown_away_ends_the_communicator() {
 
 fn transfer(direction: Direction, peer: u32, count: u64, offset: u64) -> Transfer {
     let memory = Piece { offset, len: MEMORY as u64 - offset }.into();
-    Transfer { direction, peer, data_type: DataType::F32, count, memory }
+    Transfer { direction, peer, data_type: DataType::F32, count, tag: 0, memory }
 }
 
 #[test]
@@ -232,6 +232,36 @@ fn messages_that_do_not_fit_are_refused_at_both_ends() {
     });
 }
 
+#[test]
+fn messages_of_different_tags_are_refused() {
+    // One that is in the channel itself, and one that is not.
+    for count in [4, 400] {
+        run(&[0, 1], 2, |number, rank| {
+            let rank = rank.unwrap();
+            let message =
+                |direction, tag| Transfer { tag, ..transfer(direction, 1 - number, count, 0) };
+            for (mine, yours, fits) in [(7, 7, true), (7, 8, false)] {
+                let request = match number {
+                    0 => message(Direction::Send, mine),
+                    _ => message(Direction::Receive, yours),
+                };
+                let result = rank.communicator.start_transfers(&[request]).unwrap().wait();
+                match (number, result) {
+                    // A short message is in the channel, and its sender is through.
+                    (0, Ok(())) => assert!(fits || count == 4),
+                    (_, Ok(())) => assert!(fits),
+                    (1, Err(Error::Mismatch { table, .. })) => {
+                        assert!(table.contains("with tag 7") && table.contains("with tag 8"));
+                        assert!(!fits, "{table}");
+                    }
+                    (0, Err(Error::Peer { .. })) => assert!(!fits),
+                    (_, Err(other)) => panic!("{other}"),
+                }
+            }
+        });
+    }
+}
+
 /// What a sender gave up on is its own again, so nobody may take it any more, in whatever memory.
 #[test]
 fn a_message_whose_sender_failed_is_not_taken() {
@@ -257,8 +287,14 @@ fn a_message_whose_sender_failed_is_not_taken() {
             };
             let direction = if number == 0 { Direction::Send } else { Direction::Receive };
             let peer = 1 - number;
-            let request =
-                Transfer { direction, peer, data_type: DataType::F32, count: 10_000, memory };
+            let request = Transfer {
+                direction,
+                peer,
+                data_type: DataType::F32,
+                count: 10_000,
+                tag: 0,
+                memory,
+            };
             if number == 1 {
                 meeting.wait();
             }

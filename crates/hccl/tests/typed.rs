@@ -349,6 +349,7 @@ fn pieces_of_the_heap_are_lent_by_buffers_only() {
                 peer: 0,
                 data_type: DataType::I32,
                 count: 16,
+                tag: 0,
                 memory: piece(page * 4096),
             };
             let both = [transfer(Direction::Send), transfer(Direction::Receive)];

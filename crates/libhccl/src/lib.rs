@@ -12,6 +12,8 @@ mod config;
 mod environment;
 mod errors;
 mod expansion;
+mod forms;
+mod graph;
 mod group;
 mod memory;
 mod operators;

@@ -9,6 +9,7 @@ use crate::border::{hccl_call, present};
 use crate::communicators::{Comm, operable};
 use crate::environment::environment;
 use crate::errors::{Failure, record_of, status_of};
+use crate::forms::{On, operator};
 use crate::group::{self, Collective};
 use crate::runtime::{log_line, place, stream_state};
 use crate::support::{movable, reducible};
@@ -193,15 +194,14 @@ pub(crate) fn refused(call: &str, error: &Error) -> Failure {
 
 /// What all operators with two buffers and a reduction check first.
 fn reduction(
-    call: &'static str,
+    on: On,
     buffers: [(&'static str, *const c_void); 2],
     (count_name, count): (&str, u64),
     codes: (c_int, c_int),
     operator: Operator,
     root: u32,
-    handles: (*mut c_void, *mut c_void),
 ) -> Result<(), Failure> {
-    let (handle, stream) = handles;
+    let On { call, comm: handle, stream } = on;
     present(call, "stream", stream)?;
     let comm = operable(call, handle)?;
     let [input, output] = buffers;
@@ -235,15 +235,14 @@ fn reduction(
 
 /// What all operators with two buffers that move data check first.
 fn movement(
-    call: &'static str,
+    on: On,
     buffers: [(&'static str, *const c_void); 2],
     (count_name, count): (&str, u64),
     code: c_int,
     operator: Operator,
     root: u32,
-    handles: (*mut c_void, *mut c_void),
 ) -> Result<(), Failure> {
-    let (handle, stream) = handles;
+    let On { call, comm: handle, stream } = on;
     present(call, "stream", stream)?;
     let comm = operable(call, handle)?;
     let [input, output] = buffers;
@@ -274,145 +273,185 @@ fn movement(
     Issue { call, comm: &comm, stream, request, input, output }.go()
 }
 
-hccl_call! {
+pub(crate) fn all_reduce(
+    on: On,
+    send: *mut c_void,
+    receive: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    op: c_int,
+) -> Result<(), Failure> {
+    let codes = (data_type, op);
+    reduction(on, buffers(send, receive), ("count", count), codes, Operator::AllReduce, 0)
+}
+
+pub(crate) fn reduce(
+    on: On,
+    send: *mut c_void,
+    receive: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    op: c_int,
+    root: u32,
+) -> Result<(), Failure> {
+    let codes = (data_type, op);
+    reduction(on, buffers(send, receive), ("count", count), codes, Operator::Reduce, root)
+}
+
+pub(crate) fn reduce_scatter(
+    on: On,
+    send: *mut c_void,
+    receive: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    op: c_int,
+) -> Result<(), Failure> {
+    let (count, codes) = (("recvCount", count), (data_type, op));
+    reduction(on, buffers(send, receive), count, codes, Operator::ReduceScatter, 0)
+}
+
+pub(crate) fn broadcast(
+    on: On,
+    buffer: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    root: u32,
+) -> Result<(), Failure> {
+    let buffers = [("buf", buffer.cast_const()); 2];
+    movement(on, buffers, ("count", count), data_type, Operator::Broadcast, root)
+}
+
+pub(crate) fn all_gather(
+    on: On,
+    send: *mut c_void,
+    receive: *mut c_void,
+    count: u64,
+    data_type: c_int,
+) -> Result<(), Failure> {
+    let count = ("sendCount", count);
+    movement(on, buffers(send, receive), count, data_type, Operator::AllGather, 0)
+}
+
+fn scatter(
+    on: On,
+    send: *mut c_void,
+    receive: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    root: u32,
+) -> Result<(), Failure> {
+    let count = ("recvCount", count);
+    movement(on, buffers(send, receive), count, data_type, Operator::Scatter, root)
+}
+
+pub(crate) fn all_to_all(
+    on: On,
+    send: *const c_void,
+    send_count: u64,
+    send_type: c_int,
+    receive: *const c_void,
+    receive_count: u64,
+    receive_type: c_int,
+) -> Result<(), Failure> {
+    let call = on.call;
+    present(call, "stream", on.stream)?;
+    operable(call, on.comm)?;
+    if send_count != receive_count || send_type != receive_type {
+        let value = format!("{receive_count} of type {receive_type}");
+        let expect = format!("as sendCount and sendType, {send_count} of type {send_type}");
+        return Err(Failure::argument(call, "recvCount and recvType", &value, &expect));
+    }
+    if !send.is_null() && send == receive {
+        let expect = "another buffer than sendBuf";
+        return Err(Failure::argument(call, "recvBuf", &format!("{receive:p}"), expect));
+    }
+    if is_nothing(call, send_count) {
+        return Ok(());
+    }
+    let buffers = [("sendBuf", send), ("recvBuf", receive)];
+    movement(on, buffers, ("sendCount", send_count), send_type, Operator::AlltoAll, 0)
+}
+
+/// The two buffers of most operators, with their names.
+fn buffers(send: *mut c_void, receive: *mut c_void) -> [(&'static str, *const c_void); 2] {
+    [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())]
+}
+
+operator! {
     /// Every rank gets the reduction over all ranks of `send`.
-    fn HcclAllReduce(
+    HcclAllReduce, HcclAllReduceInner, HcclAllReduceGraphMode: all_reduce(
         send: *mut c_void,
         receive: *mut c_void,
         count: u64,
         data_type: c_int,
         op: c_int,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
-        let codes = (data_type, op);
-        let operator = Operator::AllReduce;
-        reduction("HcclAllReduce", buffers, ("count", count), codes, operator, 0, (comm, stream))
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// The root gets the reduction over all ranks of `send`.
-    fn HcclReduce(
+    HcclReduce, HcclReduceInner, HcclReduceGraphMode: reduce(
         send: *mut c_void,
         receive: *mut c_void,
         count: u64,
         data_type: c_int,
         op: c_int,
         root: u32,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
-        let codes = (data_type, op);
-        let operator = Operator::Reduce;
-        reduction("HcclReduce", buffers, ("count", count), codes, operator, root, (comm, stream))
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// Rank r gets block r of the reduction over all ranks; `send` holds a block for each rank.
-    fn HcclReduceScatter(
+    HcclReduceScatter, HcclReduceScatterInner, HcclReduceScatterGraphMode: reduce_scatter(
         send: *mut c_void,
         receive: *mut c_void,
         count: u64,
         data_type: c_int,
         op: c_int,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
-        let count = ("recvCount", count);
-        let codes = (data_type, op);
-        let operator = Operator::ReduceScatter;
-        reduction("HcclReduceScatter", buffers, count, codes, operator, 0, (comm, stream))
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// Every rank gets the root's buffer.
-    fn HcclBroadcast(
+    HcclBroadcast, HcclBroadcastInner, HcclBroadcastGraphMode: broadcast(
         buffer: *mut c_void,
         count: u64,
         data_type: c_int,
         root: u32,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let buffers = [("buf", buffer.cast_const()); 2];
-        let count = ("count", count);
-        let operator = Operator::Broadcast;
-        movement("HcclBroadcast", buffers, count, data_type, operator, root, (comm, stream))
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// Every rank gets the blocks of all ranks, in rank order.
-    fn HcclAllGather(
+    HcclAllGather, HcclAllGatherInner, HcclAllGatherGraphMode: all_gather(
         send: *mut c_void,
         receive: *mut c_void,
         count: u64,
         data_type: c_int,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
-        let count = ("sendCount", count);
-        let operator = Operator::AllGather;
-        movement("HcclAllGather", buffers, count, data_type, operator, 0, (comm, stream))
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// Rank r gets block r of the root's `send`, which other ranks need not have.
-    fn HcclScatter(
+    HcclScatter, HcclScatterInner: scatter(
         send: *mut c_void,
         receive: *mut c_void,
         count: u64,
         data_type: c_int,
         root: u32,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let buffers = [("sendBuf", send.cast_const()), ("recvBuf", receive.cast_const())];
-        let count = ("recvCount", count);
-        let operator = Operator::Scatter;
-        movement("HcclScatter", buffers, count, data_type, operator, root, (comm, stream))
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// Rank j gets from each rank i the block that i holds for j. Counts are per peer.
-    fn HcclAlltoAll(
+    HcclAlltoAll, HcclAlltoAllInner, HcclAlltoAllGraphMode: all_to_all(
         send: *const c_void,
         send_count: u64,
         send_type: c_int,
         receive: *const c_void,
         receive_count: u64,
         receive_type: c_int,
-        handle: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        const CALL: &str = "HcclAlltoAll";
-        present(CALL, "stream", stream)?;
-        operable(CALL, handle)?;
-        if send_count != receive_count || send_type != receive_type {
-            let value = format!("{receive_count} of type {receive_type}");
-            let expect = format!("as sendCount and sendType, {send_count} of type {send_type}");
-            return Err(Failure::argument(CALL, "recvCount and recvType", &value, &expect));
-        }
-        if !send.is_null() && send == receive {
-            let expect = "another buffer than sendBuf";
-            return Err(Failure::argument(CALL, "recvBuf", &format!("{receive:p}"), expect));
-        }
-        if is_nothing(CALL, send_count) {
-            return Ok(());
-        }
-        let buffers = [("sendBuf", send), ("recvBuf", receive)];
-        let count = ("sendCount", send_count);
-        movement(CALL, buffers, count, send_type, Operator::AlltoAll, 0, (handle, stream))
-    }
+    )
 }
 
 hccl_call! {

@@ -4,9 +4,10 @@ use std::ffi::{c_int, c_void};
 
 use hccl::{Direction, Transfer};
 
-use crate::border::{hccl_call, present};
+use crate::border::present;
 use crate::communicators::{Comm, operable};
 use crate::errors::Failure;
+use crate::forms::{On, operator};
 use crate::group::{self, Message};
 use crate::operators::{check_count, check_stream, is_nothing, piece, refused};
 use crate::support::movable;
@@ -41,13 +42,13 @@ pub(crate) fn issue(
 
 /// A send or a receive alone.
 fn single(
-    call: &'static str,
+    on: On,
     direction: Direction,
-    peer_name: &str,
-    peer: u32,
+    (peer_name, peer): (&str, u32),
+    tag: u32,
     (buffer, count, code): (*const c_void, u64, c_int),
-    (handle, stream): (*mut c_void, *mut c_void),
 ) -> Result<(), Failure> {
+    let On { call, comm: handle, stream } = on;
     let comm = operable(call, handle)?;
     if count > 0 {
         present(call, "buf", buffer)?;
@@ -68,7 +69,7 @@ fn single(
         return Ok(());
     }
     let piece = piece(call, &comm, "buf", buffer, count, data_type, false)?;
-    let transfer = Transfer { direction, peer, data_type, count, memory: piece.into() };
+    let transfer = Transfer { direction, peer, data_type, count, tag, memory: piece.into() };
     if group::is_open() {
         check_stream(call, &comm, stream)?;
         return group::keep_message(Message { call, comm, stream, transfer });
@@ -76,80 +77,119 @@ fn single(
     issue(call, &comm, &[transfer], stream)
 }
 
-hccl_call! {
-    /// Gives `count` elements to a rank that receives them.
-    fn HcclSend(
-        buffer: *mut c_void,
-        count: u64,
-        data_type: c_int,
-        peer: u32,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let data = (buffer.cast_const(), count, data_type);
-        single("HcclSend", Direction::Send, "destRank", peer, data, (comm, stream))
-    }
+/// The send of a message; `tag` must be that of the receive.
+pub(crate) fn tagged_send(
+    on: On,
+    buffer: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    peer: u32,
+    tag: u32,
+) -> Result<(), Failure> {
+    let data = (buffer.cast_const(), count, data_type);
+    single(on, Direction::Send, ("destRank", peer), tag, data)
 }
 
-hccl_call! {
-    /// Takes `count` elements from a rank that sends them.
-    fn HcclRecv(
-        buffer: *mut c_void,
-        count: u64,
-        data_type: c_int,
-        peer: u32,
-        comm: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        let data = (buffer.cast_const(), count, data_type);
-        single("HcclRecv", Direction::Receive, "srcRank", peer, data, (comm, stream))
-    }
+/// The receive of a message; `tag` must be that of the send.
+pub(crate) fn tagged_receive(
+    on: On,
+    buffer: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    peer: u32,
+    tag: u32,
+) -> Result<(), Failure> {
+    let data = (buffer.cast_const(), count, data_type);
+    single(on, Direction::Receive, ("srcRank", peer), tag, data)
 }
 
-hccl_call! {
-    /// Sends and receives side by side. Between two ranks the k-th send meets the k-th receive.
-    fn HcclBatchSendRecv(
-        items: *const SendRecvItem,
-        count: u32,
-        handle: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        const CALL: &str = "HcclBatchSendRecv";
-        present(CALL, "stream", stream)?;
-        let comm = operable(CALL, handle)?;
-        if group::is_open() {
-            return Err(group::misplaced(CALL, "a batch is a group by itself"));
-        }
-        if count == 0 {
-            return Ok(());
-        }
-        present(CALL, "sendRecvInfo", items)?;
-        // SAFETY: not NULL; readable for `count` items by the contract of this function.
-        let items = unsafe { std::slice::from_raw_parts(items, count as usize) };
-        let mut transfers = Vec::with_capacity(items.len());
-        // Items without a buffer are passed over, as the interface has it.
-        for item in items.iter().filter(|item| !item.buffer.is_null()) {
-            let direction = match item.kind {
-                SEND => Direction::Send,
-                RECEIVE => Direction::Receive,
-                other => {
-                    let expect = "send (0) or receive (1)";
-                    return Err(Failure::argument(CALL, "sendRecvType", &other.to_string(), expect));
-                }
-            };
-            check_count(CALL, "count", item.count)?;
-            let data_type = movable(CALL, item.data_type)?;
-            let ranks = comm.engine.ranks();
-            if item.remote_rank >= ranks {
-                let expect = format!("[0, {}]", ranks - 1);
-                let value = item.remote_rank.to_string();
-                return Err(Failure::argument(CALL, "remoteRank", &value, &expect));
+fn send(
+    on: On,
+    buffer: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    peer: u32,
+) -> Result<(), Failure> {
+    tagged_send(on, buffer, count, data_type, peer, 0)
+}
+
+fn receive(
+    on: On,
+    buffer: *mut c_void,
+    count: u64,
+    data_type: c_int,
+    peer: u32,
+) -> Result<(), Failure> {
+    tagged_receive(on, buffer, count, data_type, peer, 0)
+}
+
+fn batch(on: On, items: *const SendRecvItem, count: u32) -> Result<(), Failure> {
+    let On { call, comm: handle, stream } = on;
+    present(call, "stream", stream)?;
+    let comm = operable(call, handle)?;
+    if group::is_open() {
+        return Err(group::misplaced(call, "a batch is a group by itself"));
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    present(call, "sendRecvInfo", items)?;
+    // SAFETY: not NULL; readable for `count` items by the contract of this function.
+    let items = unsafe { std::slice::from_raw_parts(items, count as usize) };
+    let mut transfers = Vec::with_capacity(items.len());
+    // Items without a buffer are passed over, as the interface has it.
+    for item in items.iter().filter(|item| !item.buffer.is_null()) {
+        let direction = match item.kind {
+            SEND => Direction::Send,
+            RECEIVE => Direction::Receive,
+            other => {
+                let expect = "send (0) or receive (1)";
+                return Err(Failure::argument(call, "sendRecvType", &other.to_string(), expect));
             }
-            let piece =
-                piece(CALL, &comm, "buf", item.buffer, item.count, data_type, false)?;
-            let (peer, count) = (item.remote_rank, item.count);
-            transfers.push(Transfer { direction, peer, data_type, count, memory: piece.into() });
+        };
+        check_count(call, "count", item.count)?;
+        let data_type = movable(call, item.data_type)?;
+        let ranks = comm.engine.ranks();
+        if item.remote_rank >= ranks {
+            let expect = format!("[0, {}]", ranks - 1);
+            let value = item.remote_rank.to_string();
+            return Err(Failure::argument(call, "remoteRank", &value, &expect));
         }
-        issue(CALL, &comm, &transfers, stream)
+        let piece = piece(call, &comm, "buf", item.buffer, item.count, data_type, false)?;
+        let (peer, count) = (item.remote_rank, item.count);
+        transfers.push(Transfer {
+            direction,
+            peer,
+            data_type,
+            count,
+            tag: 0,
+            memory: piece.into(),
+        });
     }
+    issue(call, &comm, &transfers, stream)
+}
+
+operator! {
+    /// Gives `count` elements to a rank that receives them.
+    HcclSend, HcclSendInner, HcclSendGraphMode: send(
+        buffer: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        peer: u32,
+    )
+}
+
+operator! {
+    /// Takes `count` elements from a rank that sends them.
+    HcclRecv, HcclRecvInner, HcclRecvGraphMode: receive(
+        buffer: *mut c_void,
+        count: u64,
+        data_type: c_int,
+        peer: u32,
+    )
+}
+
+operator! {
+    /// Sends and receives side by side. Between two ranks the k-th send meets the k-th receive.
+    HcclBatchSendRecv, HcclBatchSendRecvInner: batch(items: *const SendRecvItem, count: u32)
 }

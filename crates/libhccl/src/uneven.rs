@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use hccl::{DataType, Extent, Lengths, Memory, Operator, ReduceOp, Request};
 
-use crate::border::{hccl_call, present};
+use crate::border::present;
 use crate::communicators::{Comm, operable};
 use crate::errors::Failure;
+use crate::forms::{On, operator};
 use crate::operators::{Issue, check_count};
 use crate::support::{movable, reducible};
 
@@ -79,9 +80,124 @@ impl Uneven<'_> {
     }
 }
 
-hccl_call! {
+pub(crate) fn all_to_all_v(
+    on: On,
+    send: *const c_void,
+    send_counts: *const u64,
+    send_displacements: *const u64,
+    send_type: c_int,
+    receive: *const c_void,
+    receive_counts: *const u64,
+    receive_displacements: *const u64,
+    receive_type: c_int,
+) -> Result<(), Failure> {
+    let On { call, comm: handle, stream } = on;
+    present(call, "stream", stream)?;
+    let comm = operable(call, handle)?;
+    let ranks = comm.engine.ranks() as usize;
+    let send_counts = list(call, "sendCounts", send_counts, ranks)?;
+    let send_displacements = list(call, "sdispls", send_displacements, ranks)?;
+    let receive_counts = list(call, "recvCounts", receive_counts, ranks)?;
+    let receive_displacements = list(call, "rdispls", receive_displacements, ranks)?;
+    apart(call, send, receive)?;
+    let data_type = same_types(call, send_type, receive_type)?;
+    let lengths = Lengths::Pairs {
+        sends: extents(call, send_counts, send_displacements)?,
+        receives: extents(call, receive_counts, receive_displacements)?,
+    };
+    let operator = Operator::AlltoAllV;
+    let reduce_op = None;
+    Uneven { call, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
+        .go()
+}
+
+pub(crate) fn all_to_all_vc(
+    on: On,
+    send: *const c_void,
+    matrix: *const u64,
+    send_type: c_int,
+    receive: *const c_void,
+    receive_type: c_int,
+) -> Result<(), Failure> {
+    let On { call, comm: handle, stream } = on;
+    present(call, "stream", stream)?;
+    let comm = operable(call, handle)?;
+    let ranks = comm.engine.ranks() as usize;
+    let matrix = list(call, "sendCountMatrix", matrix, ranks * ranks)?;
+    apart(call, send, receive)?;
+    let data_type = same_types(call, send_type, receive_type)?;
+    for count in matrix {
+        check_count(call, "counts", *count)?;
+    }
+    let lengths = Lengths::Matrix(matrix.chunks(ranks).map(<[u64]>::to_vec).collect());
+    let operator = Operator::AlltoAllVC;
+    let reduce_op = None;
+    Uneven { call, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
+        .go()
+}
+
+pub(crate) fn all_gather_v(
+    on: On,
+    send: *mut c_void,
+    send_count: u64,
+    receive: *mut c_void,
+    receive_counts: *const u64,
+    receive_displacements: *const u64,
+    data_type: c_int,
+) -> Result<(), Failure> {
+    let On { call, comm: handle, stream } = on;
+    present(call, "stream", stream)?;
+    let comm = operable(call, handle)?;
+    let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
+    let counts = list(call, "recvCounts", receive_counts, ranks)?;
+    let displacements = list(call, "recvDispls", receive_displacements, ranks)?;
+    if counts[rank] != send_count {
+        let expect = format!("as sendCount, {send_count}");
+        let value = counts[rank].to_string();
+        return Err(Failure::argument(call, "recvCounts of the own rank", &value, &expect));
+    }
+    apart(call, send, receive)?;
+    let data_type = movable(call, data_type)?;
+    let lengths = Lengths::Rows(extents(call, counts, displacements)?);
+    let (operator, reduce_op) = (Operator::AllGatherV, None);
+    let (send, receive) = (send.cast_const(), receive.cast_const());
+    Uneven { call, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
+        .go()
+}
+
+pub(crate) fn reduce_scatter_v(
+    on: On,
+    send: *mut c_void,
+    send_counts: *const u64,
+    send_displacements: *const u64,
+    receive: *mut c_void,
+    receive_count: u64,
+    data_type: c_int,
+    op: c_int,
+) -> Result<(), Failure> {
+    let On { call, comm: handle, stream } = on;
+    present(call, "stream", stream)?;
+    let comm = operable(call, handle)?;
+    let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
+    let counts = list(call, "sendCounts", send_counts, ranks)?;
+    let displacements = list(call, "sendDispls", send_displacements, ranks)?;
+    if counts[rank] != receive_count {
+        let expect = format!("as recvCount, {receive_count}");
+        let value = counts[rank].to_string();
+        return Err(Failure::argument(call, "sendCounts of the own rank", &value, &expect));
+    }
+    apart(call, send, receive)?;
+    let (data_type, op) = reducible(call, data_type, op)?;
+    let lengths = Lengths::Rows(extents(call, counts, displacements)?);
+    let (operator, reduce_op) = (Operator::ReduceScatterV, Some(op));
+    let (send, receive) = (send.cast_const(), receive.cast_const());
+    Uneven { call, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
+        .go()
+}
+
+operator! {
     /// Rank i gives `sendCounts_i[j]` elements to rank j, which takes as many.
-    fn HcclAlltoAllV(
+    HcclAlltoAllV, HcclAlltoAllVInner, HcclAlltoAllVGraphMode: all_to_all_v(
         send: *const c_void,
         send_counts: *const u64,
         send_displacements: *const u64,
@@ -90,97 +206,37 @@ hccl_call! {
         receive_counts: *const u64,
         receive_displacements: *const u64,
         receive_type: c_int,
-        handle: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        const CALL: &str = "HcclAlltoAllV";
-        present(CALL, "stream", stream)?;
-        let comm = operable(CALL, handle)?;
-        let ranks = comm.engine.ranks() as usize;
-        let send_counts = list(CALL, "sendCounts", send_counts, ranks)?;
-        let send_displacements = list(CALL, "sdispls", send_displacements, ranks)?;
-        let receive_counts = list(CALL, "recvCounts", receive_counts, ranks)?;
-        let receive_displacements = list(CALL, "rdispls", receive_displacements, ranks)?;
-        apart(CALL, send, receive)?;
-        let data_type = same_types(CALL, send_type, receive_type)?;
-        let lengths = Lengths::Pairs {
-            sends: extents(CALL, send_counts, send_displacements)?,
-            receives: extents(CALL, receive_counts, receive_displacements)?,
-        };
-        let operator = Operator::AlltoAllV;
-        let reduce_op = None;
-        Uneven { call: CALL, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
-            .go()
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// As `HcclAlltoAllV`, with the counts of all pairs in one matrix and data without gaps.
-    fn HcclAlltoAllVC(
+    HcclAlltoAllVC, HcclAlltoAllVCInner, HcclAlltoAllVCGraphMode: all_to_all_vc(
         send: *const c_void,
         matrix: *const u64,
         send_type: c_int,
         receive: *const c_void,
         receive_type: c_int,
-        handle: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        const CALL: &str = "HcclAlltoAllVC";
-        present(CALL, "stream", stream)?;
-        let comm = operable(CALL, handle)?;
-        let ranks = comm.engine.ranks() as usize;
-        let matrix = list(CALL, "sendCountMatrix", matrix, ranks * ranks)?;
-        apart(CALL, send, receive)?;
-        let data_type = same_types(CALL, send_type, receive_type)?;
-        for count in matrix {
-            check_count(CALL, "counts", *count)?;
-        }
-        let lengths = Lengths::Matrix(matrix.chunks(ranks).map(<[u64]>::to_vec).collect());
-        let operator = Operator::AlltoAllVC;
-        let reduce_op = None;
-        Uneven { call: CALL, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
-            .go()
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// Every rank gets the data of all ranks, which may differ in length: that of rank i is
     /// `recvCounts[i]` elements at element `recvDispls[i]`. The counts are equal on all ranks.
-    fn HcclAllGatherV(
+    HcclAllGatherV, HcclAllGatherVInner, HcclAllGatherVGraphMode: all_gather_v(
         send: *mut c_void,
         send_count: u64,
         receive: *mut c_void,
         receive_counts: *const u64,
         receive_displacements: *const u64,
         data_type: c_int,
-        handle: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        const CALL: &str = "HcclAllGatherV";
-        present(CALL, "stream", stream)?;
-        let comm = operable(CALL, handle)?;
-        let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
-        let counts = list(CALL, "recvCounts", receive_counts, ranks)?;
-        let displacements = list(CALL, "recvDispls", receive_displacements, ranks)?;
-        if counts[rank] != send_count {
-            let expect = format!("as sendCount, {send_count}");
-            let value = counts[rank].to_string();
-            return Err(Failure::argument(CALL, "recvCounts of the own rank", &value, &expect));
-        }
-        apart(CALL, send, receive)?;
-        let data_type = movable(CALL, data_type)?;
-        let lengths = Lengths::Rows(extents(CALL, counts, displacements)?);
-        let (operator, reduce_op) = (Operator::AllGatherV, None);
-        let (send, receive) = (send.cast_const(), receive.cast_const());
-        Uneven { call: CALL, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
-            .go()
-    }
+    )
 }
 
-hccl_call! {
+operator! {
     /// Rank r gets block r of the reduction over all ranks, which is `sendCounts[r]` elements at
     /// element `sendDispls[r]` of `send`. The counts are equal on all ranks.
-    fn HcclReduceScatterV(
+    HcclReduceScatterV, HcclReduceScatterVInner, HcclReduceScatterVGraphMode: reduce_scatter_v(
         send: *mut c_void,
         send_counts: *const u64,
         send_displacements: *const u64,
@@ -188,26 +244,5 @@ hccl_call! {
         receive_count: u64,
         data_type: c_int,
         op: c_int,
-        handle: *mut c_void,
-        stream: *mut c_void,
-    ) {
-        const CALL: &str = "HcclReduceScatterV";
-        present(CALL, "stream", stream)?;
-        let comm = operable(CALL, handle)?;
-        let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
-        let counts = list(CALL, "sendCounts", send_counts, ranks)?;
-        let displacements = list(CALL, "sendDispls", send_displacements, ranks)?;
-        if counts[rank] != receive_count {
-            let expect = format!("as recvCount, {receive_count}");
-            let value = counts[rank].to_string();
-            return Err(Failure::argument(CALL, "sendCounts of the own rank", &value, &expect));
-        }
-        apart(CALL, send, receive)?;
-        let (data_type, op) = reducible(CALL, data_type, op)?;
-        let lengths = Lengths::Rows(extents(CALL, counts, displacements)?);
-        let (operator, reduce_op) = (Operator::ReduceScatterV, Some(op));
-        let (send, receive) = (send.cast_const(), receive.cast_const());
-        Uneven { call: CALL, comm: &comm, operator, data_type, reduce_op, lengths, send, receive, stream }
-            .go()
-    }
+    )
 }

@@ -311,7 +311,7 @@ fn start(
     let size = data_type.size() as u64;
     let transfer = |direction, peer, count, whole: Memory, first: u64| {
         let memory = whole.part(first * size, count * size);
-        Transfer { direction, peer, data_type, count, memory }
+        Transfer { direction, peer, data_type, count, tag: 0, memory }
     };
     let sent = call
         .letters

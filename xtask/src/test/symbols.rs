@@ -13,13 +13,13 @@ use crate::{process, workspace};
 const LIBRARIES: &[&str] = &["libascendcl.so", "libhccl.so"];
 
 /// Functions that begin so are ours to declare.
-const DECLARED_PREFIXES: &[&str] = &["acl", "Hccl", "Hcomm", "softnpu"];
+const DECLARED_PREFIXES: &[&str] = &["acl", "Hccl", "Hcom", "softnpu"];
 
 /// Glue between our own C and Rust files, which the linker cannot hide; no business of programs.
 const PRIVATE_PREFIX: &str = "softnpu_";
 
 /// Nothing else may be exported; the last two families have no header here, only the wheel's need.
-const EXPORTED_PREFIXES: &[&str] = &["acl", "Hccl", "Hcomm", "softnpu", "Msprof", "rt"];
+const EXPORTED_PREFIXES: &[&str] = &["acl", "Hccl", "Hcom", "softnpu", "Msprof", "rt"];
 
 pub(super) fn check() -> Result<()> {
     let prefix = workspace::prefix();

@@ -25,7 +25,7 @@ use crate::errors::{Failure, Record, Status};
 use crate::runtime::DeviceRoom;
 use crate::tuner;
 
-pub(crate) use names::by_name;
+pub(crate) use names::{by_group, by_name};
 
 /// A communicator as C programs hold it.
 pub(crate) struct Comm {

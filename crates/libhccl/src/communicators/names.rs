@@ -43,6 +43,15 @@ impl Drop for Name {
 /// The communicator of a name. Where several devices of this process have one, that of the calling
 /// thread's device is meant.
 pub(crate) fn by_name(call: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>), Failure> {
+    named(call, "commName", name)
+}
+
+/// As [`by_name`], for calls that name a group.
+pub(crate) fn by_group(call: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>), Failure> {
+    named(call, "group", name)
+}
+
+fn named(call: &str, parameter: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>), Failure> {
     let mut found = COMMS.find(|comm| comm.engine.name() == name);
     if found.len() > 1
         && let Ok(device) = current_device()
@@ -54,12 +63,12 @@ pub(crate) fn by_name(call: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>)
         1 => Ok(found.remove(0)),
         0 => {
             let expect = "the name of a communicator of this process that lives";
-            Err(Failure::argument(call, "commName", name, expect))
+            Err(Failure::argument(call, parameter, name, expect))
         }
         many => {
             let value = format!("{name}, which {many} devices of this process have");
             let expect = "a call by a thread whose device is one of them (aclrtSetDevice)";
-            Err(Failure::argument(call, "commName", &value, expect))
+            Err(Failure::argument(call, parameter, &value, expect))
         }
     }
 }
