@@ -10,6 +10,9 @@
 #include "hccl/hccl_tuner.h"
 #include "hccl/hccl_graph_mode.h"
 #include "hccl/hccl_inner.h"
+#include "hccl/hccl_launch.h"
+#include "hccl/hccl_rank_graph.h"
+#include "hccl/hccl_res.h"
 #include "softnpu/softnpu.h"
 
 #ifdef __cplusplus
@@ -210,6 +213,79 @@ AT(HcclCommConfig, hcclChannelSqDepth, 2240);
 ASSERT(HCCL_DATA_TYPE_BFP16 == 11 && HCCL_DATA_TYPE_HIF8 == 14 && HCCL_DATA_TYPE_FP8E8M0 == 17);
 ASSERT(HCCL_REDUCE_MIN == 3 && HCCL_E_OOM == 24 && HCCL_E_RESERVED == 1042);
 ASSERT(HCCL_COMM_CONFIG_RESERVED == 12 && HCCL_CMD_HALF_ALLTOALLV == 20 && HCCL_CMD_MAX == 104);
+
+SIZE(CommAbiHeader, 16, 4);
+AT(CommAbiHeader, magicWord, 4);
+AT(CommAbiHeader, size, 8);
+AT(CommAbiHeader, reserved, 12);
+SIZE(HcclOpP2pDesc, 48, 8);
+AT(HcclOpP2pDesc, reserved, 8);
+AT(HcclOpP2pDesc, cmdType, 16);
+AT(HcclOpP2pDesc, dataType, 20);
+AT(HcclOpP2pDesc, count, 24);
+AT(HcclOpP2pDesc, remoteRank, 32);
+AT(HcclOpP2pDesc, unfoldStream, 40);
+SIZE(HcclOpDesc, 360, 8);
+AT(HcclOpDesc, opDescType, 16);
+AT(HcclOpDesc, opName, 20);
+AT(HcclOpDesc, raws, 280);
+AT(HcclOpDesc, p2p, 280);
+SIZE(HcclKernelFuncInfo, 528, 8);
+AT(HcclKernelFuncInfo, kernelFuncName, 256);
+AT(HcclKernelFuncInfo, args, 512);
+AT(HcclKernelFuncInfo, argSize, 520);
+SIZE(HcclKernelLaunchCfg, 128, 8);
+AT(HcclKernelLaunchCfg, timeOut, 16);
+AT(HcclKernelLaunchCfg, reserved, 24);
+SIZE(HcclP2pKernelParam, 8200, 8);
+AT(HcclP2pKernelParam, opParams, 8);
+SIZE(CommAddr, 40, 4);
+AT(CommAddr, raws, 4);
+SIZE(EndpointLoc, 64, 4);
+AT(EndpointLoc, raws, 4);
+SIZE(EndpointLocDevice, 16, 4);
+SIZE(EndpointDesc, 160, 4);
+AT(EndpointDesc, commAddr, 4);
+AT(EndpointDesc, loc, 44);
+AT(EndpointDesc, raws, 108);
+SIZE(CommMem, 24, 8);
+AT(CommMem, addr, 8);
+AT(CommMem, size, 16);
+SIZE(CommLink, 464, 4);
+AT(CommLink, srcEndpointDesc, 16);
+AT(CommLink, dstEndpointDesc, 176);
+AT(CommLink, linkAttr, 336);
+AT(CommLink, linkAttr.hop, 340);
+SIZE(HcclChannelDesc, 496, 8);
+AT(HcclChannelDesc, remoteRank, 16);
+AT(HcclChannelDesc, channelProtocol, 20);
+AT(HcclChannelDesc, localEndpoint, 24);
+AT(HcclChannelDesc, remoteEndpoint, 184);
+AT(HcclChannelDesc, notifyNum, 344);
+AT(HcclChannelDesc, memHandles, 352);
+AT(HcclChannelDesc, memHandleNum, 360);
+AT(HcclChannelDesc, raws, 364);
+AT(HcclChannelDesc, roceAttr.tc, 376);
+AT(HcclChannelDesc, roceAttr.sl, 377);
+SIZE(ThreadConfig, 32, 4);
+AT(ThreadConfig, notifyNumPerThread, 16);
+AT(ThreadConfig, reserved, 18);
+SIZE(ChannelHandle, 8, 8);
+SIZE(ThreadHandle, 8, 8);
+SIZE(HcommResult, 4, 4);
+ASSERT(COMM_ENGINE_RESERVED == -1 && COMM_ENGINE_AICPU_TS == 3 && COMM_ENGINE_CCU == 5);
+ASSERT(COMM_PROTOCOL_SIO == 3 && COMM_PROTOCOL_UBC_CTP == COMM_PROTOCOL_UB_CTP);
+ASSERT(COMM_PROTOCOL_UBC_TP == 5 && COMM_PROTOCOL_UB_MEM == 6 && COMM_PROTOCOL_UBOE == 7);
+ASSERT(COMM_PROTOCOL_HCCS_ONLY == 8 && COMM_PROTOCOL_UB_RTP == 9 && COMM_PROTOCOL_UBG == 9);
+ASSERT(COMM_ADDR_TYPE_RESERVED == -1 && COMM_ADDR_TYPE_EID == 3);
+ASSERT(ENDPOINT_LOC_TYPE_DEVICE == 0 && ENDPOINT_LOC_TYPE_HOST == 1);
+ASSERT(COMM_MEM_TYPE_INVALID == -1 && COMM_MEM_TYPE_HOST == 1);
+ASSERT(COMM_TOPO_CLOS == 0 && COMM_TOPO_910_93 == 2 && COMM_TOPO_CUSTOM == 5);
+ASSERT(HCCL_HETEROG_MODE_INVALID == -1 && HCCL_HETEROG_MODE_MIX_A2_A3 == 1);
+ASSERT(ENDPOINT_ATTR_BW_COEFF == 0 && ENDPOINT_ATTR_LOCATION == 2);
+ASSERT(HCCL_DED_THREAD_TYPE_AICPU_ORDER_LAUNCH_DEVICE == 5);
+ASSERT(THREAD_TYPE_TS == 0 && THREAD_RES_TYPE_STREAM == 0);
+ASSERT(HCCL_CHANNEL_CONFIG_TYPE_SHARED_QUEUE_TAG == 1 && HCCL_RES_TAG_MAX_LEN == 255);
 
 SIZE(softnpuWake, 24, 8);
 SIZE(softnpuTask, 40, 8);

@@ -1,8 +1,10 @@
 //! How a C call comes in and goes out.
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
 
 use hccl_abi::contain;
+use parking_lot::Mutex;
 
 use crate::errors::{Failure, Record, Status};
 use crate::runtime::{log_line, report};
@@ -36,6 +38,9 @@ pub(crate) fn call(name: &str, body: impl FnOnce() -> Result<(), Failure>) -> c_
     }
 }
 
+/// Calls that have said that they cannot be answered.
+static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
 /// Leaves a failure in the log and among the messages, and gives its code.
 fn tell(name: &str, failure: &Failure) -> c_int {
     let Failure { status, record } = failure;
@@ -43,6 +48,10 @@ fn tell(name: &str, failure: &Failure) -> c_int {
     if *status == Status::Again {
         // The caller tries again, which is no failure.
         log_line!(Warning, name, "{}", record.text);
+        return code;
+    }
+    if record.once && !SAID.lock().insert(name.to_owned()) {
+        report(record);
         return code;
     }
     log_line!(

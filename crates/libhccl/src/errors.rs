@@ -37,11 +37,13 @@ pub(crate) struct Record {
     pub(crate) solution: &'static str,
     /// The two keys that stand before the line in the log.
     pub(crate) keys: &'static str,
+    /// Whether the log tells it for the first call only.
+    pub(crate) once: bool,
 }
 
 impl Record {
     fn new(code: &'static str, title: &'static str, keys: &'static str, text: String) -> Self {
-        Self { code, title, text, cause: "", solution: "", keys }
+        Self { code, title, text, cause: "", solution: "", keys, once: false }
     }
 
     fn advice(self, cause: &'static str, solution: &'static str) -> Self {
@@ -151,6 +153,29 @@ impl Failure {
 }
 
 impl Failure {
+    /// A call that nothing can answer: what it needs is not there, whatever it is given.
+    pub(crate) fn absent(call: &str, why: &str) -> Self {
+        let record = Record::internal(&format!("{call} is not supported: {why}."));
+        Self::new(Status::NotSupport, Record { once: true, ..record })
+    }
+
+    /// Something that was not made, or is gone.
+    pub(crate) fn not_found(call: &str, parameter: &str, value: &str, expect: &str) -> Self {
+        Self::new(Status::NotFound, Record::argument(call, parameter, value, expect))
+    }
+
+    /// Memory of a device that is not to be had.
+    pub(crate) fn no_room(call: &str, device: i32, bytes: u64) -> Self {
+        let record = Record::new(
+            "EI0007",
+            "Resource_Error",
+            "[TaskExecStage][RunFailed]",
+            format!("{call}: device {device} has no {bytes} bytes of memory in one piece left."),
+        )
+        .advice("Device memory is taken.", "Free device memory, or make HCCL_BUFFSIZE smaller.");
+        Self::new(Status::Memory, record)
+    }
+
     /// A system call that failed before anything was tried.
     pub(crate) fn from_system(error: OsError) -> Self {
         Self::new(Status::Syscall, Record::internal(&error.to_string()))

@@ -17,6 +17,8 @@ mod graph;
 mod group;
 mod memory;
 mod operators;
+mod rank_graph;
+mod resources;
 mod retry;
 mod runtime;
 mod settings;

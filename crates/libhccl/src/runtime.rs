@@ -299,6 +299,38 @@ unsafe impl Workspace for DeviceRoom {
     }
 }
 
+/// Memory of a device that this library has for a program.
+pub(crate) struct DeviceBuffer(Memory);
+
+// SAFETY: a description; whoever follows its address has the promise that was given for it.
+unsafe impl Send for DeviceBuffer {}
+// SAFETY: as above.
+unsafe impl Sync for DeviceBuffer {}
+
+impl DeviceBuffer {
+    /// Takes so many bytes, which are zero; `None` where the device has no room.
+    pub(crate) fn new(device: i32, bytes: u64) -> Result<Option<Self>, Failure> {
+        let mut memory = Memory::EMPTY;
+        // SAFETY: the structure is writable and says its size.
+        let code = unsafe { (functions()?.device_malloc)(device, bytes, &raw mut memory) };
+        Ok((code == 0).then_some(Self(memory)))
+    }
+
+    /// Its first byte, as an address of this process.
+    pub(crate) fn address(&self) -> *mut u8 {
+        self.0.base.wrapping_add(self.0.allocation as usize)
+    }
+}
+
+impl Drop for DeviceBuffer {
+    fn drop(&mut self) {
+        if let Ok(functions) = functions() {
+            // SAFETY: the runtime gave this structure and checks what it stands for.
+            unsafe { (functions.device_free)(&raw const self.0) };
+        }
+    }
+}
+
 /// Where a device pointer lives.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {

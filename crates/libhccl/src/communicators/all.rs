@@ -55,7 +55,7 @@ hccl_call! {
                     config: Config::default(),
                     name: place.identifier(),
                     topology: None,
-                    is_sub: false,
+                    members: None,
                     opens: false,
                 };
                 let thread = std::thread::Builder::new().name("hccl-init".into());

@@ -126,7 +126,7 @@ unsafe fn join(
             config,
             name: WORLD.to_owned(),
             topology: topology(&table),
-            is_sub: false,
+            members: None,
             opens: rank == 0,
         })?;
         *MET.lock().get_or_insert_default().entry(key).or_insert(0) += 1;

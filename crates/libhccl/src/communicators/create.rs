@@ -13,6 +13,7 @@ use super::{Comm, Origin, names};
 use crate::config::Config;
 use crate::environment::environment;
 use crate::errors::Failure;
+use crate::resources::Resources;
 use crate::runtime::{DeviceRoom, arena, log_line, product};
 use crate::{topology, tuner};
 
@@ -31,7 +32,8 @@ pub(super) struct Recipe<'a> {
     pub(super) name: String,
     /// Where the ranks are, if that is known.
     pub(super) topology: Option<Topology>,
-    pub(super) is_sub: bool,
+    /// Ranks that the members have in the communicator that it is made of.
+    pub(super) members: Option<Vec<u32>>,
     /// Whether this rank opens the place, where all ranks can work out which it is.
     pub(super) opens: bool,
 }
@@ -50,7 +52,8 @@ pub(super) fn check_rank(call: &str, ranks: u32, rank: u32) -> Result<(), Failur
 
 /// Joins; returns when all ranks have.
 pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
-    let Recipe { call, ranks, rank, place, device, config, name, topology, is_sub, opens } = recipe;
+    let Recipe { call, ranks, rank, place, device, config, name, topology, members, opens } =
+        recipe;
     check_rank(call, ranks, rank)?;
     let environment = environment()?;
     let name = config.name.clone().unwrap_or(name);
@@ -60,8 +63,9 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
     }
     let fabric = meet(place, ranks, rank, device)?;
     let timeout = config.exec_timeout.unwrap_or(environment.exec_timeout);
+    let devices = fabric.devices();
     let topology =
-        topology.or_else(|| topology::of_devices(environment.topology.as_ref(), &fabric.devices()));
+        topology.or_else(|| topology::of_devices(environment.topology.as_ref(), &devices));
     let servers = topology.as_ref().map_or(1, |it| it.groups.first().map_or(1, Vec::len));
     log_line!(
         Event,
@@ -98,7 +102,9 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         room,
         config,
         topology,
-        is_sub,
+        devices,
+        members,
+        resources: Resources::default(),
         resumed: AtomicU32::new(0),
         subs: Mutex::new(HashMap::new()),
         _name: claim,

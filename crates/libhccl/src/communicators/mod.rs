@@ -22,6 +22,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::border::present;
 use crate::config::Config;
 use crate::errors::{Failure, Record, Status};
+use crate::resources::Resources;
 use crate::runtime::DeviceRoom;
 use crate::tuner;
 
@@ -47,8 +48,12 @@ pub(crate) struct Origin {
     room: Arc<DeviceRoom>,
     pub(crate) config: Config,
     pub(crate) topology: Option<Topology>,
-    /// Whether it was made of another communicator.
-    is_sub: bool,
+    /// Device of each rank.
+    pub(crate) devices: Vec<i32>,
+    /// Ranks that the members have in the communicator that it was made of.
+    pub(crate) members: Option<Vec<u32>>,
+    /// What programs asked of it for operators of their own.
+    pub(crate) resources: Resources,
     /// How often its ranks have met again.
     resumed: AtomicU32,
     /// How many communicators were made of it, by what they were made of.
@@ -114,11 +119,8 @@ fn unknown(call: &str, handle: *mut c_void) -> Failure {
     Failure::argument(call, "comm", &format!("{handle:p}"), expect)
 }
 
-/// Stores a new communicator, lets a tuner plugin know of it, and gives its handle out.
-///
-/// # Safety
-/// 1. `out` is writable.
-unsafe fn hand_out(call: &str, comm: Arc<Comm>, out: *mut *mut c_void) -> Result<(), Failure> {
+/// Stores a new communicator, and lets a tuner plugin know of it; gives its handle.
+fn keep(call: &str, comm: Arc<Comm>) -> Result<*mut c_void, Failure> {
     let tuner = comm.origin.tuner.clone();
     let handle = COMMS.insert(comm).ok_or_else(|| {
         Failure::argument(call, "comm", "one more", "at most 16777216 communicators in a process")
@@ -126,6 +128,15 @@ unsafe fn hand_out(call: &str, comm: Arc<Comm>, out: *mut *mut c_void) -> Result
     if let Some(tuner) = tuner {
         tuner.begin(handle);
     }
+    Ok(handle)
+}
+
+/// Stores a new communicator and gives its handle out.
+///
+/// # Safety
+/// 1. `out` is writable.
+unsafe fn hand_out(call: &str, comm: Arc<Comm>, out: *mut *mut c_void) -> Result<(), Failure> {
+    let handle = keep(call, comm)?;
     // SAFETY: (1).
     unsafe { out.write(handle) };
     Ok(())

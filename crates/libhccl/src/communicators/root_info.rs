@@ -95,7 +95,7 @@ unsafe fn join(
             config,
             name: root.identifier(),
             topology: None,
-            is_sub: false,
+            members: None,
             opens: false,
         };
         // SAFETY: not NULL; (1).

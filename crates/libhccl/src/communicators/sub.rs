@@ -1,13 +1,14 @@
 //! Communicators of some ranks of another communicator.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use hccl_fabric::RootInfo;
 
 use super::create::{Recipe, create};
 use super::{Comm, comm, hand_out};
 use crate::border::{hccl_call, present};
-use crate::config;
+use crate::config::{self, Config};
 use crate::errors::Failure;
 use crate::topology;
 
@@ -15,8 +16,8 @@ const CALL: &str = "HcclCreateSubCommConfig";
 /// The number that ranks give who are none of the members.
 const NOT_A_MEMBER: u64 = 0xFFFF_FFFF;
 
-/// Parent ranks of the members, if they can be, and the own place among them is the one given.
-fn check_members(parent: &Comm, ranks: &[u32], place: u32) -> Result<(), Failure> {
+/// Refuses parent ranks that cannot be members.
+fn check_list(call: &str, parent: &Comm, ranks: &[u32]) -> Result<(), Failure> {
     let all = parent.engine.ranks();
     let mut seen = vec![false; all as usize];
     for (i, &rank) in ranks.iter().enumerate() {
@@ -24,15 +25,20 @@ fn check_members(parent: &Comm, ranks: &[u32], place: u32) -> Result<(), Failure
         match seen.get_mut(rank as usize) {
             None => {
                 let expect = format!("[0, {}], a rank of the parent", all - 1);
-                return Err(Failure::argument(CALL, &name, &rank.to_string(), &expect));
+                return Err(Failure::argument(call, &name, &rank.to_string(), &expect));
             }
             Some(true) => {
                 let value = format!("{rank} again");
-                return Err(Failure::argument(CALL, &name, &value, "each rank once"));
+                return Err(Failure::argument(call, &name, &value, "each rank once"));
             }
             Some(seen) => *seen = true,
         }
     }
+    Ok(())
+}
+
+/// Refuses a place among the members that is not the own one.
+fn check_place(parent: &Comm, ranks: &[u32], place: u32) -> Result<(), Failure> {
     let own = parent.engine.rank();
     if ranks[place as usize] != own {
         let value = format!("{place}, which is rank {} of the parent", ranks[place as usize]);
@@ -40,6 +46,15 @@ fn check_members(parent: &Comm, ranks: &[u32], place: u32) -> Result<(), Failure
         return Err(Failure::argument(CALL, "subCommRankId", &value, &expect));
     }
     Ok(())
+}
+
+/// Refuses to make a communicator of one that was itself made of another.
+fn check_parent(call: &str, parent: &Comm) -> Result<(), Failure> {
+    if parent.origin.members.is_none() {
+        return Ok(());
+    }
+    let value = format!("{}, a sub communicator", parent.engine.name());
+    Err(Failure::argument(call, "comm", &value, "a communicator that was not made of another"))
 }
 
 hccl_call! {
@@ -77,47 +92,48 @@ hccl_call! {
             return Err(Failure::argument(CALL, "subCommRankId", &place.to_string(), &expect));
         }
         present(CALL, "config", config)?;
-        if parent.origin.is_sub {
-            let value = format!("{}, a sub communicator", parent.engine.name());
-            let expect = "a communicator that was not made of another";
-            return Err(Failure::argument(CALL, "comm", &value, expect));
-        }
+        check_parent(CALL, &parent)?;
         // SAFETY: not NULL; readable for `count` numbers by the contract of this function.
         let ranks = unsafe { std::slice::from_raw_parts(rank_ids, count as usize) };
-        check_members(&parent, ranks, place)?;
+        check_list(CALL, &parent, ranks)?;
+        check_place(&parent, ranks, place)?;
         // SAFETY: not NULL; as long as it says by the contract of this function.
         let config = unsafe { config::read(CALL, config) }?;
-        let made = split(&parent, ranks, id, place, config)?;
+        let name = format!("{}_sub_{id}", parent.engine.name());
+        let made = split(CALL, &parent, ranks, &id.to_le_bytes(), place, config, name)?;
         // SAFETY: not NULL; writable by the contract of this function.
         unsafe { hand_out(CALL, made, out) }
     }
 }
 
-/// Meets the other members. They find each other by what only ranks of the parent know.
+/// Meets the other members. They find each other by what only ranks of the parent know, among it a
+/// mark that tells this communicator from others of the same members.
 fn split(
+    call: &'static str,
     parent: &Comm,
     ranks: &[u32],
-    id: u64,
+    mark: &[u8],
     place: u32,
-    config: config::Config,
-) -> Result<std::sync::Arc<Comm>, Failure> {
+    config: Config,
+    name: String,
+) -> Result<Arc<Comm>, Failure> {
     let origin = &parent.origin;
-    let mut key = id.to_le_bytes().to_vec();
+    let mut key = mark.to_vec();
     key.extend(ranks.iter().flat_map(|rank| rank.to_le_bytes()));
     // The same members may part and come together again.
     let before = origin.subs.lock().get(&key).copied().unwrap_or(0);
     let known = [origin.place.as_slice(), b"sub", &key, &before.to_le_bytes()];
     let meeting = RootInfo::agreed(parent.device, &known).map_err(Failure::from_system)?;
     let made = create(Recipe {
-        call: CALL,
+        call,
         ranks: ranks.len() as u32,
         rank: place,
         place: &meeting,
         device: parent.device,
         config,
-        name: format!("{}_sub_{id}", parent.engine.name()),
+        name,
         topology: origin.topology.as_ref().and_then(|it| topology::of_ranks(it, ranks)),
-        is_sub: true,
+        members: Some(ranks.to_vec()),
         opens: place == 0,
     })?;
     *origin.subs.lock().entry(key).or_insert(0) += 1;
