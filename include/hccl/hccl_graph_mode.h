@@ -4,8 +4,8 @@
  * with streams and memory that the engine brings along.
  *
  * They check, do and return what the operators of hccl.h do. `group` is the name of a communicator of
- * this process (NULL: `hccl_world_group`); where several devices have one of that name, that of the
- * current device is meant. `tag` is a text of 1 to 512 characters; calls run in the order in which
+ * this process (NULL: `hccl_world_group`) on the current device; a thread that uses none means the
+ * only one of that name. `tag` is a text of 1 to 512 characters; calls run in the order in which
  * they are made, whatever their tags. No operator needs streams beside its own or scratch memory
  * here, so these may be NULL with a length of 0, and are left alone.
  *

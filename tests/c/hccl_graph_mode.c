@@ -3,67 +3,13 @@
  * The operators as a graph engine calls them, and under the names by which another libhccl.so forwards
  * to them: values on two and four devices, and what is refused.
  */
-#include "world.h"
+#include "expected.h"
 
 #include "hccl/hccl_graph_mode.h"
 #include "hccl/hccl_inner.h"
 
-/** Elements that a rank has for each rank. */
-#define BLOCK 64
-
 /** What a graph engine gives with each call. */
 #define TAIL WORLD_NAME, rank->stream, "tag", NULL, 0, NULL, 0
-
-static int32_t own(const struct rank *rank, uint32_t i) { return value_of(rank->number, i); }
-static int32_t first(const struct rank *rank, uint32_t i) { (void)rank; return value_of(0, i); }
-static int32_t untouched(const struct rank *rank, uint32_t i) { (void)rank; (void)i; return -1; }
-static int32_t before(const struct rank *rank, uint32_t i)
-{
-    return value_of((rank->number + rank->ranks - 1) % rank->ranks, i);
-}
-static int32_t sum(const struct rank *rank, uint32_t i)
-{
-    int32_t all = 0;
-    for (uint32_t r = 0; r < rank->ranks; ++r) {
-        all += value_of(r, i);
-    }
-    return all;
-}
-static int32_t own_of_sum(const struct rank *rank, uint32_t i)
-{
-    return sum(rank, rank->number * BLOCK + i);
-}
-static int32_t gathered(const struct rank *rank, uint32_t i)
-{
-    (void)rank;
-    return value_of(i / BLOCK, i % BLOCK);
-}
-static int32_t exchanged(const struct rank *rank, uint32_t i)
-{
-    return value_of(i / BLOCK, rank->number * BLOCK + i % BLOCK);
-}
-static int32_t scattered(const struct rank *rank, uint32_t i)
-{
-    return value_of(0, rank->number * BLOCK + i);
-}
-
-/** Counts and displacements of blocks of equal length. */
-struct blocks {
-    uint64_t counts[WORLD_RANKS];
-    uint64_t displacements[WORLD_RANKS];
-    uint64_t matrix[WORLD_RANKS * WORLD_RANKS];
-};
-
-static void equal_blocks(struct blocks *blocks)
-{
-    for (uint64_t i = 0; i < WORLD_RANKS; ++i) {
-        blocks->counts[i] = BLOCK;
-        blocks->displacements[i] = i * BLOCK;
-    }
-    for (uint64_t i = 0; i < WORLD_RANKS * WORLD_RANKS; ++i) {
-        blocks->matrix[i] = BLOCK;
-    }
-}
 
 static void graph_collectives(struct rank *rank)
 {

@@ -11,8 +11,10 @@
 #include "hccl/hccl_graph_mode.h"
 #include "hccl/hccl_inner.h"
 #include "hccl/hccl_launch.h"
+#include "hccl/hccl_mc2.h"
 #include "hccl/hccl_rank_graph.h"
 #include "hccl/hccl_res.h"
+#include "hccl/hcom.h"
 #include "softnpu/softnpu.h"
 
 #ifdef __cplusplus
@@ -286,6 +288,21 @@ ASSERT(ENDPOINT_ATTR_BW_COEFF == 0 && ENDPOINT_ATTR_LOCATION == 2);
 ASSERT(HCCL_DED_THREAD_TYPE_AICPU_ORDER_LAUNCH_DEVICE == 5);
 ASSERT(THREAD_TYPE_TS == 0 && THREAD_RES_TYPE_STREAM == 0);
 ASSERT(HCCL_CHANNEL_CONFIG_TYPE_SHARED_QUEUE_TAG == 1 && HCCL_RES_TAG_MAX_LEN == 255);
+
+SIZE(HcomInitConfig, 24, 8);
+AT(HcomInitConfig, execTimeOut, 8);
+AT(HcomInitConfig, deterministic, 16);
+SIZE(HcomOpParam, 256, 8);
+AT(HcomOpParam, opType, 8);
+AT(HcomOpParam, dataType, 16);
+AT(HcomOpParam, aivCoreLimit, 28);
+AT(HcomOpParam, groupListSize, 56);
+AT(HcomOpParam, count, 64);
+AT(HcomOpParam, All2AllDataDes, 80);
+AT(HcomOpParam, reserved, 128);
+SIZE(HcomResResponse, 24, 8);
+AT(HcomResResponse, opMemSize, 16);
+ASSERT(HCCL_WORKFLOW_MODE_OP_BASE == 1 && HCCL_WORKFLOW_MODE_RESERVED == 255);
 
 SIZE(softnpuWake, 24, 8);
 SIZE(softnpuTask, 40, 8);

@@ -15,6 +15,8 @@ mod expansion;
 mod forms;
 mod graph;
 mod group;
+mod hcom;
+mod mc2;
 mod memory;
 mod operators;
 mod rank_graph;

@@ -29,20 +29,21 @@ hccl_call! {
         let handle = Place(handle);
         group::manage(CALL, Box::new(move || {
             let handle = handle;
-            destroy(handle.0)
+            destroy(CALL, handle.0)
         }))
     }
 }
 
-fn destroy(handle: *mut c_void) -> Result<(), Failure> {
-    let comm = COMMS.get(handle).ok_or_else(|| unknown(CALL, handle))?;
+/// Ends a communicator, as [`HcclCommDestroy`] does.
+pub(crate) fn destroy(call: &str, handle: *mut c_void) -> Result<(), Failure> {
+    let comm = COMMS.get(handle).ok_or_else(|| unknown(call, handle))?;
     if comm.issue.is_locked() {
-        let text = "[HcclCommDestroy] comm is in use, please try again later";
-        return Err(Failure::new(Status::Again, Record::internal(text)));
+        let text = format!("[{call}] comm is in use, please try again later");
+        return Err(Failure::new(Status::Again, Record::internal(&text)));
     }
     tell_observers(handle, Phase::DestroyPre);
     // Two threads may destroy it at a time; one of them does.
-    COMMS.remove(handle).ok_or_else(|| unknown(CALL, handle))?;
+    COMMS.remove(handle).ok_or_else(|| unknown(call, handle))?;
     let deadline = Instant::now() + DRAIN;
     while comm.engine.is_busy() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_micros(200));
@@ -50,12 +51,12 @@ fn destroy(handle: *mut c_void) -> Result<(), Failure> {
     if comm.engine.is_busy() {
         log_line!(
             Error,
-            CALL,
+            call,
             "Terminating operation due to external request: communicator {} was destroyed while \
              operations were under way",
             comm.engine.name()
         );
-        comm.engine.abort("HcclCommDestroy was called while operations were under way");
+        comm.engine.abort(&format!("{call} was called while operations were under way"));
     }
     comm.engine.leave();
     tell_observers(handle, Phase::DestroyPost);

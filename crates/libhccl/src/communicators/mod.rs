@@ -1,5 +1,6 @@
 //! Communicators as C programs hold them: made, asked, suspended, destroyed.
 
+mod agreed;
 mod all;
 mod cluster;
 mod create;
@@ -26,7 +27,10 @@ use crate::resources::Resources;
 use crate::runtime::DeviceRoom;
 use crate::tuner;
 
+pub(crate) use agreed::join_agreed;
+pub(crate) use destroy::destroy as end;
 pub(crate) use names::{by_group, by_name};
+pub(crate) use sub::create_group;
 
 /// A communicator as C programs hold it.
 pub(crate) struct Comm {
@@ -98,6 +102,11 @@ pub(crate) fn comm(call: &str, handle: *mut c_void) -> Result<Arc<Comm>, Failure
     check_process()?;
     present(call, "comm", handle)?;
     COMMS.get(handle).ok_or_else(|| unknown(call, handle))
+}
+
+/// Whether a handle is that of a communicator.
+pub(crate) fn is_alive(handle: *mut c_void) -> bool {
+    COMMS.get(handle).is_some()
 }
 
 /// The communicator behind a handle, if it takes operations.

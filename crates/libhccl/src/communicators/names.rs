@@ -43,15 +43,6 @@ impl Drop for Name {
 /// The communicator of a name. Where several devices of this process have one, that of the calling
 /// thread's device is meant.
 pub(crate) fn by_name(call: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>), Failure> {
-    named(call, "commName", name)
-}
-
-/// As [`by_name`], for calls that name a group.
-pub(crate) fn by_group(call: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>), Failure> {
-    named(call, "group", name)
-}
-
-fn named(call: &str, parameter: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>), Failure> {
     let mut found = COMMS.find(|comm| comm.engine.name() == name);
     if found.len() > 1
         && let Ok(device) = current_device()
@@ -59,6 +50,24 @@ fn named(call: &str, parameter: &str, name: &str) -> Result<(*mut c_void, Arc<Co
     {
         return Ok(found.swap_remove(own));
     }
+    only(call, "commName", name, found)
+}
+
+/// The communicator of a group: that of the calling thread's device, if it uses one. Groups of other
+/// devices come and go meanwhile, so it does not matter whether there are several.
+pub(crate) fn by_group(call: &str, name: &str) -> Result<(*mut c_void, Arc<Comm>), Failure> {
+    let device = current_device().ok();
+    let is_meant = |comm: &Comm| device.is_none_or(|device| device == comm.device);
+    let found = COMMS.find(|comm| comm.engine.name() == name && is_meant(comm));
+    only(call, "group", name, found)
+}
+
+fn only(
+    call: &str,
+    parameter: &str,
+    name: &str,
+    mut found: Vec<(*mut c_void, Arc<Comm>)>,
+) -> Result<(*mut c_void, Arc<Comm>), Failure> {
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hccl_fabric::RootInfo;
 
 use super::create::{Recipe, create};
-use super::{Comm, comm, hand_out};
+use super::{Comm, comm, hand_out, keep};
 use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
 use crate::errors::Failure;
@@ -55,6 +55,26 @@ fn check_parent(call: &str, parent: &Comm) -> Result<(), Failure> {
     }
     let value = format!("{}, a sub communicator", parent.engine.name());
     Err(Failure::argument(call, "comm", &value, "a communicator that was not made of another"))
+}
+
+/// Makes the communicator of a named group of ranks, of which this one must be one.
+pub(crate) fn create_group(
+    call: &'static str,
+    parent: &Comm,
+    ranks: &[u32],
+    name: &str,
+) -> Result<*mut c_void, Failure> {
+    check_parent(call, parent)?;
+    check_list(call, parent, ranks)?;
+    let own = parent.engine.rank();
+    let Some(place) = ranks.iter().position(|&rank| rank == own) else {
+        let value = format!("{ranks:?}");
+        let expect = format!("a list with the own rank, {own}");
+        return Err(Failure::argument(call, "rankIds", &value, &expect));
+    };
+    let config = Config { name: Some(name.to_owned()), ..Config::default() };
+    let mark = [b"group ", name.as_bytes()].concat();
+    keep(call, split(call, parent, ranks, &mark, place as u32, config, name.to_owned())?)
 }
 
 hccl_call! {

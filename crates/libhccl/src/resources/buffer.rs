@@ -16,7 +16,7 @@ pub(super) struct Buffer(Mutex<Option<DeviceBuffer>>);
 
 /// First byte of each half of the buffer, the one for what is sent before the one for what is
 /// received, and the bytes of a half.
-fn halves(call: &str, comm: &Comm) -> Result<([*mut u8; 2], u64), Failure> {
+pub(crate) fn halves(call: &str, comm: &Comm) -> Result<([*mut u8; 2], u64), Failure> {
     let half = comm.origin.config.buffer_bytes.unwrap_or(environment()?.buffer_bytes);
     let mut kept = comm.origin.resources.buffer.0.lock();
     let buffer = match kept.as_ref() {

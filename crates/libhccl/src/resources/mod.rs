@@ -22,6 +22,8 @@ pub(crate) struct Resources {
     pub(crate) graph: std::sync::OnceLock<crate::rank_graph::Graph>,
 }
 
+pub(crate) use buffer::halves;
+
 /// Longest tag of a context or of memory.
 const TAG_MAX: usize = 255;
 

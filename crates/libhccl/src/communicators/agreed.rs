@@ -1,0 +1,73 @@
+//! Communicators whose ranks work out where to meet from what all of them know.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use hccl::Topology;
+use hccl_fabric::RootInfo;
+use parking_lot::Mutex;
+
+use super::create::{Recipe, create};
+use super::{Comm, keep};
+use crate::config::Config;
+use crate::errors::Failure;
+use crate::runtime::current_device;
+
+/// How often a rank of this process has met others, by what they knew. The next time they meet
+/// elsewhere: a place may still be open when its ranks are through and come again.
+static MET: Mutex<Option<HashMap<Meeting, u32>>> = Mutex::new(None);
+
+/// What the ranks know, and which of them it is.
+type Meeting = (Vec<u8>, u32);
+
+/// What a rank joins with.
+pub(super) struct Agreed {
+    pub(super) call: &'static str,
+    /// What all ranks know, and those of other communicators do not.
+    pub(super) known: Vec<u8>,
+    pub(super) ranks: u32,
+    pub(super) rank: u32,
+    pub(super) device: i32,
+    pub(super) config: Config,
+    /// Its name, unless the configuration has one.
+    pub(super) name: String,
+    pub(super) topology: Option<Topology>,
+}
+
+/// Joins; rank 0 opens the place.
+pub(super) fn meet(agreed: Agreed) -> Result<Arc<Comm>, Failure> {
+    let Agreed { call, known, ranks, rank, device, config, name, topology } = agreed;
+    let key = (known, rank);
+    let before = MET.lock().get_or_insert_default().get(&key).copied().unwrap_or(0);
+    let known = [key.0.as_slice(), &before.to_le_bytes()];
+    let place = RootInfo::agreed(device, &known).map_err(Failure::from_system)?;
+    let made = create(Recipe {
+        call,
+        ranks,
+        rank,
+        place: &place,
+        device,
+        config,
+        name,
+        topology,
+        members: None,
+        opens: rank == 0,
+    })?;
+    *MET.lock().get_or_insert_default().entry(key).or_insert(0) += 1;
+    Ok(made)
+}
+
+/// Joins with the current device, by what `known` says.
+pub(crate) fn join_agreed(
+    call: &'static str,
+    known: String,
+    (ranks, rank): (u32, u32),
+    name: &str,
+    config: Config,
+) -> Result<*mut c_void, Failure> {
+    let device = current_device()?;
+    let (known, name) = (known.into_bytes(), name.to_owned());
+    let agreed = Agreed { call, known, ranks, rank, device, config, name, topology: None };
+    keep(call, meet(agreed)?)
+}
