@@ -8,6 +8,7 @@
 #include "hccl/hccl_launch.h"
 #include "hccl/hccl_rank_graph.h"
 #include "hccl/hccl_res.h"
+#include "hccl/hcomm_primitives.h"
 
 /** Like a handle, and none. */
 #define NOBODY ((HcclComm)(uintptr_t)0x1234)
@@ -479,6 +480,31 @@ static void launches_of(struct rank *rank)
 
 static void no_launches(void) { in_world(1, launches_of); }
 
+static void no_tasks(void)
+{
+    char here[8], there[8];
+    CODE(HCCL_E_NOT_SUPPORT, HcommAcquireComm("name"));
+    CODE(HCCL_E_PTR, HcommAcquireComm(NULL));
+    CODE(HCCL_E_NOT_SUPPORT, HcommReleaseComm("name"));
+    CODE(HCCL_E_PTR, HcommReleaseComm(NULL));
+    CODE(HCCL_E_NOT_SUPPORT, HcommBatchModeStart("tag"));
+    CODE(HCCL_E_PTR, HcommBatchModeStart(NULL));
+    CODE(HCCL_E_NOT_SUPPORT, HcommBatchModeEnd("tag"));
+    CODE(HCCL_E_PTR, HcommBatchModeEnd(NULL));
+    CODE(HCCL_E_NOT_SUPPORT, HcommLocalCopyOnThread(1, here, there, sizeof here));
+    MESSAGE("HcommLocalCopyOnThread", "software NPU");
+    CODE(HCCL_E_PTR, HcommLocalCopyOnThread(1, NULL, there, sizeof here));
+    CODE(HCCL_E_PTR, HcommLocalCopyOnThread(1, here, NULL, sizeof here));
+    CODE(HCCL_E_NOT_SUPPORT, HcommWriteOnThread(1, 1, here, there, sizeof here));
+    CODE(HCCL_E_PTR, HcommWriteOnThread(1, 1, NULL, there, sizeof here));
+    CODE(HCCL_E_NOT_SUPPORT, HcommReadOnThread(1, 1, here, there, sizeof here));
+    CODE(HCCL_E_PTR, HcommReadOnThread(1, 1, here, NULL, sizeof here));
+    CODE(HCCL_E_NOT_SUPPORT, HcommThreadNotifyRecordOnThread(1, 2, 0));
+    CODE(HCCL_E_NOT_SUPPORT, HcommThreadNotifyWaitOnThread(1, 0, 1));
+    CODE(HCCL_E_NOT_SUPPORT, HcommChannelNotifyRecordOnThread(1, 1, 0));
+    CODE(HCCL_E_NOT_SUPPORT, HcommChannelNotifyWaitOnThread(1, 1, 0, 1));
+}
+
 int main(void)
 {
     RUN(rank_graph);
@@ -491,5 +517,6 @@ int main(void)
     RUN(no_threads);
     RUN(no_channels);
     RUN(no_launches);
+    RUN(no_tasks);
     return check_end();
 }

@@ -15,6 +15,7 @@
 #include "hccl/hccl_rank_graph.h"
 #include "hccl/hccl_res.h"
 #include "hccl/hcom.h"
+#include "hccl/hcomm_primitives.h"
 #include "softnpu/softnpu.h"
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@ mod buffer;
 mod channel_config;
 mod contexts;
 mod memory;
+mod primitives;
 
 use std::ffi::{c_char, c_int};
 
