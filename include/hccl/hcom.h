@@ -33,6 +33,15 @@ typedef enum {
     HCCL_WORKFLOW_MODE_RESERVED = 255
 } HcclWorkflowMode;
 
+/** How a world works; there is the first. */
+typedef enum {
+    HCCL_MODE_NORMAL = 0,
+    HCCL_MODE_ANY = 1,
+    HCCL_MODE_PS = 2,
+    HCCL_MODE_AI_CPU = 3,
+    HCCL_MODE_SCHED_OS = 4
+} WorkMode;
+
 /** Wishes for a world. NULL texts wish for nothing. */
 typedef struct HcomInitConfig {
     char *algo;        /**< in the grammar of HCCL_ALGO */
@@ -72,6 +81,21 @@ typedef struct HcomResResponse {
     uint64_t taskNum;
     uint64_t opMemSize; /**< bytes of scratch memory */
 } HcomResResponse;
+
+/**
+ * Joins the world of a rank table as rank `rankId`, with the current device, as
+ * HcclCommInitClusterInfo does. @param rankTable path of the table
+ * @return HCCL_E_PARA when the device has a world; else what HcclCommInitClusterInfo returns.
+ */
+HcclResult HcomInitByRankTable(const char *rankTable, uint32_t rankId);
+
+/**
+ * The same for a table that is given as text.
+ * @param identify    the own rank, written out
+ * @param commWorkMode HCCL_MODE_NORMAL; HCCL_E_NOT_SUPPORT for the others
+ */
+HcclResult HcomInitByString(const char *rankTableM, const char *identify, WorkMode commWorkMode,
+                            HcomInitConfig *initConfig);
 
 /**
  * Joins a world whose ranks are the devices 0 to `rankSize` - 1 of this host, each the rank of its

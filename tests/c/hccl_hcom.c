@@ -14,6 +14,13 @@ static HcclResult join(const struct rank *rank)
     return HcomInitByMasterInfo("127.0.0.1", "6000", "0", size, "127.0.0.1", NULL);
 }
 
+/* A rank table of one server. */
+#define TABLE_OF_TWO                                                                               \
+    "{\"status\": \"completed\", \"version\": \"1.0\", \"server_count\": \"1\","                    \
+    " \"server_list\": [{\"server_id\": \"here\", \"device\": ["                                     \
+    "{\"device_id\": \"0\", \"device_ip\": \"10.0.0.1\", \"rank_id\": \"0\"},"                       \
+    "{\"device_id\": \"1\", \"device_ip\": \"10.0.0.2\", \"rank_id\": \"1\"}]}]}"
+
 static void collectives_by(struct rank *rank, const char *group)
 {
     const uint32_t all = rank->ranks * BLOCK;
@@ -165,6 +172,64 @@ static void servers(void)
 {
     setenv("SOFTNPU_TOPOLOGY", "3+1", 1);
     on_ranks(4, NULL, servers_body);
+}
+
+/** By a rank table, as a text and as a file. */
+static void table_body(struct rank *rank)
+{
+    const char *const own[] = {"0", "1"};
+    bool there = false;
+    NEED(HcomInitByString(TABLE_OF_TWO, own[rank->number], HCCL_MODE_NORMAL, NULL));
+    OK(HcomGetInitStatus(&there));
+    THAT(there);
+    CODE(HCCL_E_PARA, HcomInitByString(TABLE_OF_TWO, own[rank->number], HCCL_MODE_NORMAL, NULL));
+    collectives_by(rank, NULL);
+    OK(HcomDestroy());
+    NEED(HcomInitByRankTable("table.json", rank->number));
+    collectives_by(rank, NULL);
+    CODE(HCCL_E_PARA, HcomInitByRankTable("table.json", rank->number));
+    OK(HcomDestroy());
+}
+
+static void write_table(void)
+{
+    FILE *file = fopen("table.json", "w");
+    if (file == NULL || fputs(TABLE_OF_TWO, file) < 0 || fclose(file) != 0) {
+        perror("table.json");
+        _exit(2);
+    }
+}
+
+static void rank_tables(void)
+{
+    write_table();
+    on_ranks(2, NULL, table_body);
+}
+
+static void rank_tables_that_are_none(void)
+{
+    HcomInitConfig config;
+    memset(&config, 0, sizeof config);
+    config.deterministic = 9;
+    write_table();
+    NEED(aclrtSetDevice(0));
+    CODE(HCCL_E_PTR, HcomInitByRankTable(NULL, 0));
+    FAILS(HcomInitByRankTable("no such table.json", 0));
+    MESSAGE("EI0004", "no such table.json");
+    CODE(HCCL_E_PARA, HcomInitByRankTable("table.json", 2));
+    CODE(HCCL_E_PARA, HcomInitByRankTable("table.json", 1));
+    MESSAGE("device");
+    CODE(HCCL_E_PTR, HcomInitByString(NULL, "0", HCCL_MODE_NORMAL, NULL));
+    CODE(HCCL_E_PTR, HcomInitByString(TABLE_OF_TWO, NULL, HCCL_MODE_NORMAL, NULL));
+    FAILS(HcomInitByString("table", "0", HCCL_MODE_NORMAL, NULL));
+    CODE(HCCL_E_PARA, HcomInitByString(TABLE_OF_TWO, "-1", HCCL_MODE_NORMAL, NULL));
+    MESSAGE("identify", "-1");
+    CODE(HCCL_E_PARA, HcomInitByString(TABLE_OF_TWO, "2", HCCL_MODE_NORMAL, NULL));
+    CODE(HCCL_E_NOT_SUPPORT, HcomInitByString(TABLE_OF_TWO, "0", HCCL_MODE_ANY, NULL));
+    MESSAGE("commWorkMode");
+    CODE(HCCL_E_PARA, HcomInitByString(TABLE_OF_TWO, "0", (WorkMode)5, NULL));
+    CODE(HCCL_E_PARA, HcomInitByString(TABLE_OF_TWO, "0", HCCL_MODE_NORMAL, &config));
+    MESSAGE("deterministic");
 }
 
 /** Worlds come and go. */
@@ -448,6 +513,8 @@ int main(void)
     RUN(world_of_four);
     RUN(groups);
     RUN(servers);
+    RUN(rank_tables);
+    RUN(rank_tables_that_are_none);
     RUN(again_and_again);
     RUN(different_message_tags);
     RUN(what_is_asked);

@@ -1,35 +1,24 @@
 //! Communicators whose ranks are listed in a rank table. No rank tells others where to meet: who has
 //! the same table finds the same place, which rank 0 opens.
 
-use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::io::Read as _;
 
 use hccl::Topology;
 use hccl_abi::c_text;
 use hccl_cluster::{RankTable, RankTableError, TEXT_MAX};
-use hccl_fabric::RootInfo;
-use parking_lot::Mutex;
 
-use super::create::{Recipe, create};
-use super::{check_process, hand_out};
+use super::agreed::{Agreed, meet};
+use super::{check_process, hand_out, keep};
 use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
 use crate::errors::{Failure, Record, Status};
+use crate::graph::WORLD;
 use crate::group::{self, Place};
 use crate::runtime::{current_device, log_line, physical_device};
 
 /// Bytes of a path with its NUL.
 const PATH_BYTES: usize = 4096;
-/// The name of a communicator of all ranks of a table.
-const WORLD: &str = "hccl_world_group";
-
-/// How often a rank of a table has come together with the others. They may part and meet again,
-/// and must not meet at the place of the time before.
-static MET: Mutex<Option<HashMap<(Digest, u32), u32>>> = Mutex::new(None);
-
-/// What stands for a table.
-type Digest = [u8; 16];
 
 /// Reads a table.
 fn read(path: &str) -> Result<RankTable, Failure> {
@@ -89,47 +78,68 @@ fn check_own(
     Ok(())
 }
 
-/// Joins the communicator of a table.
+/// What the own rank joins with.
+fn agreed(
+    call: &'static str,
+    source: &str,
+    table: &RankTable,
+    rank: u32,
+    config: Config,
+) -> Result<Agreed, Failure> {
+    let device = current_device()?;
+    check_own(call, source, table, rank, device)?;
+    let ranks = table.ranks.len() as u32;
+    log_line!(
+        Event,
+        call,
+        "Entry-{call}Inner:clusterInfo[{source}], ranks[{ranks}], rank[{rank}], \
+         deviceLogicId[{device}]"
+    );
+    let known = [b"rank table".as_slice(), &table.digest()].concat();
+    let (name, topology) = (WORLD.to_owned(), topology(table));
+    Ok(Agreed { call, known, ranks, rank, device, config, name, topology })
+}
+
+/// Joins the communicator of a table that is a file; gives its handle.
+pub(crate) fn join_table(
+    call: &'static str,
+    path: &str,
+    rank: u32,
+    config: Config,
+) -> Result<*mut c_void, Failure> {
+    let table = read(path)?;
+    keep(call, meet(agreed(call, path, &table, rank, config)?)?)
+}
+
+/// Joins the communicator of a table that is a text; gives its handle.
+pub(crate) fn join_text(
+    call: &'static str,
+    source: &str,
+    text: &str,
+    rank: u32,
+    config: Config,
+) -> Result<*mut c_void, Failure> {
+    let table = RankTable::parse(text).map_err(|error| wrong(source, &error))?;
+    keep(call, meet(agreed(call, source, &table, rank, config)?)?)
+}
+
+/// Joins the communicator of a table, at once or at the end of a group.
 ///
 /// # Safety
 /// 1. `out` is NULL, or writable until this call or the group that it is in has ended.
 unsafe fn join(
     call: &'static str,
     source: &str,
-    table: RankTable,
+    table: &RankTable,
     rank: u32,
     config: Config,
     out: *mut *mut c_void,
 ) -> Result<(), Failure> {
-    let device = current_device()?;
-    check_own(call, source, &table, rank, device)?;
-    log_line!(
-        Event,
-        call,
-        "Entry-{call}Inner:clusterInfo[{source}], ranks[{}], rank[{rank}], deviceLogicId[{device}]",
-        table.ranks.len()
-    );
+    let agreed = agreed(call, source, table, rank, config)?;
     let out = Place(out);
     let work = move || {
         let out = out;
-        let digest = table.digest();
-        let key = (digest, rank);
-        let before = MET.lock().get_or_insert_default().get(&key).copied().unwrap_or(0);
-        let known = [b"rank table".as_slice(), &digest, &before.to_le_bytes()];
-        let place = RootInfo::agreed(device, &known).map_err(Failure::from_system)?;
-        let made = create(Recipe {
-            call,
-            ranks: table.ranks.len() as u32,
-            rank,
-            place: &place,
-            device,
-            config,
-            name: WORLD.to_owned(),
-            topology: topology(&table),
-            members: None,
-            opens: rank == 0,
-        })?;
-        *MET.lock().get_or_insert_default().entry(key).or_insert(0) += 1;
+        let made = meet(agreed)?;
         // SAFETY: not NULL; (1).
         unsafe { hand_out(call, made, out.0) }
     };
@@ -156,7 +166,7 @@ hccl_call! {
         present(CALL, "comm", comm)?;
         let table = read(&path)?;
         // SAFETY: writable by the contract of this function.
-        unsafe { join(CALL, &path, table, rank, Config::default(), comm) }
+        unsafe { join(CALL, &path, &table, rank, Config::default(), comm) }
     }
 }
 
@@ -178,6 +188,6 @@ hccl_call! {
         let config = unsafe { config::read(CALL, config) }?;
         let table = read(&path)?;
         // SAFETY: writable by the contract of this function.
-        unsafe { join(CALL, &path, table, rank, config, comm) }
+        unsafe { join(CALL, &path, &table, rank, config, comm) }
     }
 }

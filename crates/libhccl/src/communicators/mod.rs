@@ -2,7 +2,7 @@
 
 mod agreed;
 mod all;
-mod cluster;
+pub(crate) mod cluster;
 mod create;
 mod destroy;
 mod names;

@@ -28,7 +28,7 @@ const _: () = assert!(size_of::<InitConfig>() == 24);
 /// Longest time that an operation may wait, in seconds.
 const TIMEOUT_MAX: u64 = 2_147_483_647;
 /// Most ranks of a world.
-const RANKS_MAX: u64 = 32_768;
+pub(super) const RANKS_MAX: u64 = 32_768;
 /// The last port of a master.
 const PORT_MAX: u64 = 65_520;
 
@@ -36,7 +36,7 @@ const PORT_MAX: u64 = 65_520;
 ///
 /// # Safety
 /// 1. `config` is NULL or readable, with texts that are NULL or C strings.
-unsafe fn read(call: &str, config: *const InitConfig) -> Result<Config, Failure> {
+pub(super) unsafe fn read(call: &str, config: *const InitConfig) -> Result<Config, Failure> {
     let mut wishes = Config::default();
     if config.is_null() {
         return Ok(wishes);
@@ -68,7 +68,13 @@ unsafe fn read(call: &str, config: *const InitConfig) -> Result<Config, Failure>
 }
 
 /// A number that is written out, in a range.
-fn number(call: &str, name: &str, text: &str, least: u64, most: u64) -> Result<u64, Failure> {
+pub(super) fn number(
+    call: &str,
+    name: &str,
+    text: &str,
+    least: u64,
+    most: u64,
+) -> Result<u64, Failure> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let value = text.parse().ok().filter(|value| digits && (least..=most).contains(value));
     value.ok_or_else(|| Failure::argument(call, name, text, &format!("[{least}, {most}]")))
@@ -78,14 +84,18 @@ fn number(call: &str, name: &str, text: &str, least: u64, most: u64) -> Result<u
 ///
 /// # Safety
 /// 1. `text` is NULL or a C string.
-unsafe fn needed(call: &str, name: &str, text: *const c_char) -> Result<String, Failure> {
+pub(super) unsafe fn needed(
+    call: &str,
+    name: &str,
+    text: *const c_char,
+) -> Result<String, Failure> {
     present(call, name, text)?;
     // SAFETY: not NULL, and (1).
     Ok(unsafe { c_text(text) }.unwrap_or_default())
 }
 
 /// Keeps a world that was made on the current device.
-fn keep(handle: *mut c_void) -> Result<(), Failure> {
+pub(super) fn keep(handle: *mut c_void) -> Result<(), Failure> {
     remember(current_device()?, WORLD, handle);
     Ok(())
 }

@@ -8,6 +8,7 @@ mod collectives;
 mod groups;
 mod life;
 mod resources;
+mod table;
 
 use std::collections::BTreeMap;
 
