@@ -363,10 +363,17 @@ impl Meeting {
             }
         }
         self.await_ready()?;
-        for (rank, guest) in self.guests.iter().enumerate() {
-            let Some(guest) = guest else { continue };
-            let sent = guest.connection.send(&Wire::Go.to_bytes(), &[], self.deadline);
-            sent.map_err(|_| left(rank, guest))?;
+        // Whoever is told may end its process at once, so ranks of the root's own are told last: this
+        // thread would go with them.
+        let own = hccl_os::process::own_id();
+        for are_here in [false, true] {
+            for (rank, guest) in self.guests.iter().enumerate() {
+                let Some(guest) = guest else { continue };
+                if (guest.member.pid == own) == are_here {
+                    let sent = guest.connection.send(&Wire::Go.to_bytes(), &[], self.deadline);
+                    sent.map_err(|_| left(rank, guest))?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,0 +1,79 @@
+/**
+ * @file hccl_processes.c
+ * Ranks as processes that come and go.
+ */
+#include "ranks.h"
+
+#define PROCESSES 4
+#define ROUNDS 40
+
+/** Reads or writes all of a root info. */
+static void pass(int end, HcclRootInfo *root, ssize_t (*step)(int, void *, size_t))
+{
+    size_t done = 0;
+    while (done < sizeof *root) {
+        const ssize_t now = step(end, (char *)root + done, sizeof *root - done);
+        if (now <= 0) {
+            perror("passing a root info");
+            _exit(2);
+        }
+        done += (size_t)now;
+    }
+}
+
+static ssize_t give(int end, void *from, size_t size)
+{
+    return write(end, from, size);
+}
+
+/** One rank, which does no more than to join; the root's process is gone at once. */
+static void be_a_rank(uint32_t rank, int to[PROCESSES][2])
+{
+    HcclRootInfo root;
+    HcclComm comm = NULL;
+    atomic_store(&check_failures, 0);
+    NEED(aclInit(NULL));
+    NEED(aclrtSetDevice((int32_t)rank));
+    if (rank == 0) {
+        NEED(HcclGetRootInfo(&root));
+        for (int i = 1; i < PROCESSES; ++i) {
+            pass(to[i][1], &root, give);
+        }
+    } else {
+        pass(to[rank][0], &root, read);
+    }
+    OK(HcclCommInitRootInfo(PROCESSES, &root, rank, &comm));
+    fflush(NULL);
+    _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+}
+
+static void a_root_that_leaves_at_once(void)
+{
+    for (int round = 0; round < ROUNDS; ++round) {
+        int to[PROCESSES][2];
+        pid_t children[PROCESSES];
+        for (int i = 0; i < PROCESSES; ++i) {
+            NEED(pipe(to[i]));
+        }
+        for (uint32_t i = 0; i < PROCESSES; ++i) {
+            children[i] = fork();
+            if (children[i] == 0) {
+                be_a_rank(i, to);
+            }
+        }
+        for (int i = 0; i < PROCESSES; ++i) {
+            int status = -1;
+            AT("waiting for a rank");
+            waitpid(children[i], &status, 0);
+            THAT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+            close(to[i][0]);
+            close(to[i][1]);
+        }
+    }
+}
+
+int main(void)
+{
+    RUN(a_root_that_leaves_at_once);
+    return check_end();
+}
