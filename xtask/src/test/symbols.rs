@@ -1,5 +1,5 @@
-//! What the headers declare, the libraries export, and the other way round; and what the torch_npu
-//! wheel binds when it is loaded is there.
+//! What the headers declare, the libraries export, and the other way round; a C test calls each of
+//! it; and what the torch_npu wheel binds when it is loaded is there.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -51,6 +51,8 @@ pub(super) fn check() -> Result<()> {
             .filter(|name| begins(name, DECLARED_PREFIXES) && !name.starts_with(PRIVATE_PREFIX))
             .collect(),
     );
+    let called = called(&workspace::root().join("tests").join("c"))?;
+    complain("declared, called by no program of tests/c", declared.difference(&called).collect());
     complain("needed by the wheel, not exported", wheel.difference(&exported).collect());
     complain(
         "exported under a foreign name",
@@ -60,6 +62,51 @@ pub(super) fn check() -> Result<()> {
         bail!("{wrong} names do not fit");
     }
     Ok(())
+}
+
+/// Names that the programs and headers of a folder use.
+fn called(folder: &Path) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    let context = || format!("cannot read {}", folder.display());
+    for entry in std::fs::read_dir(folder).with_context(context)? {
+        let path = entry.with_context(context)?.path();
+        if path.extension().is_some_and(|extension| extension == "c" || extension == "h") {
+            names.extend(names_used(&std::fs::read_to_string(&path).with_context(context)?));
+        }
+    }
+    Ok(names)
+}
+
+/// Names that C text calls, or looks at; what stands in comments and strings does not count.
+fn names_used(text: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let skip = |rest: &str, from: usize, end: &str| {
+            rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len())
+        };
+        let len = if rest.starts_with("/*") {
+            skip(rest, 2, "*/")
+        } else if rest.starts_with("//") {
+            skip(rest, 2, "\n")
+        } else if first == '"' {
+            let quoted = rest[1..].char_indices().scan(false, |escaped, (at, character)| {
+                let ends = character == '"' && !*escaped;
+                *escaped = character == '\\' && !*escaped;
+                Some((at, ends))
+            });
+            quoted.into_iter().find(|(_, ends)| *ends).map_or(rest.len(), |(at, _)| at + 2)
+        } else if first.is_alphabetic() || first == '_' {
+            let name = |character: char| character.is_alphanumeric() || character == '_';
+            let len = rest.find(|character| !name(character)).unwrap_or(rest.len());
+            names.insert(rest[..len].to_owned());
+            len
+        } else {
+            first.len_utf8()
+        };
+        rest = &rest[len..];
+    }
+    names
 }
 
 /// Names that the libraries define for others.
@@ -166,6 +213,13 @@ mod tests {
             aclError Do(int (*f)(int), int n) __attribute__((format(printf, 1, 2)));\n";
         let found: Vec<String> = names_in(text).into_iter().collect();
         assert_eq!(found, ["Do", "Name", "Pending"]);
+    }
+
+    #[test]
+    fn names_in_comments_and_strings_are_not_used() {
+        let text = "/* One(); */ OK(Two(\"Three(\\\")\", 4)); // Five()\nSix = &Seven;";
+        let found: Vec<String> = names_used(text).into_iter().collect();
+        assert_eq!(found, ["OK", "Seven", "Six", "Two"]);
     }
 
     #[test]
