@@ -362,7 +362,13 @@ static void asked_body(struct rank *rank)
     OK(HcomDestroy());
 }
 
-static void what_is_asked(void) { on_ranks(1, NULL, asked_body); }
+/** A communicator's buffer takes twice 200 MB. */
+static void what_is_asked(void)
+{
+    setenv("SOFTNPU_DEVICES", "1", 1);
+    setenv("SOFTNPU_MEMORY", "1G", 1);
+    on_ranks(1, NULL, asked_body);
+}
 
 static void workflow_modes(void)
 {

@@ -213,7 +213,18 @@ static void buffer_of(struct rank *rank)
     CODE(HCCL_E_PTR, HcclGetHcclBuffer(NULL, (void **)&buffer, &size));
 }
 
-static void the_buffer(void) { in_world(2, buffer_of); }
+/** A communicator's buffer takes twice 200 MB. */
+static void roomy_devices(void)
+{
+    setenv("SOFTNPU_DEVICES", "2", 1);
+    setenv("SOFTNPU_MEMORY", "1G", 1);
+}
+
+static void the_buffer(void)
+{
+    roomy_devices();
+    in_world(2, buffer_of);
+}
 
 static void the_buffer_goes_with_its_communicator(void)
 {
@@ -223,6 +234,7 @@ static void the_buffer_goes_with_its_communicator(void)
     void *buffer = NULL;
     uint64_t size = 0;
     size_t before = 0, with = 0, after = 0, total = 0;
+    roomy_devices();
     NEED(aclrtSetDevice(0));
     HcclCommConfigInit(&config);
     config.hcclBufferSize = 3;

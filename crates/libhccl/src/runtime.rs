@@ -313,7 +313,8 @@ impl DeviceBuffer {
         let mut memory = Memory::EMPTY;
         // SAFETY: the structure is writable and says its size.
         let code = unsafe { (functions()?.device_malloc)(device, bytes, &raw mut memory) };
-        Ok((code == 0).then_some(Self(memory)))
+        // What was not given must not be given back, which a value that is dropped would do.
+        Ok(if code == 0 { Some(Self(memory)) } else { None })
     }
 
     /// Its first byte, as an address of this process.

@@ -99,9 +99,35 @@ pub(super) fn public_headers(include: &Path) -> Result<Vec<String>> {
     Ok(headers)
 }
 
-pub(super) fn build_and_run(program: &Program) -> Result<()> {
+/// What looks after a program while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Under {
+    Nothing,
+    /// Every access to the heap, and what is left of it at the end.
+    AddressSanitizer,
+    /// Every access to memory and every use of a value.
+    Valgrind,
+}
+
+impl Under {
+    /// What the scratch folder's name ends in.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::AddressSanitizer => "-address",
+            Self::Valgrind => "-valgrind",
+        }
+    }
+}
+
+/// Exit code of a process in which valgrind found something.
+const VALGRIND_FOUND: &str = "--error-exitcode=99";
+/// Memory of a device under valgrind, which looks after each page.
+const VALGRIND_MEMORY: (&str, &str) = ("SOFTNPU_MEMORY", "64M");
+
+pub(super) fn build_and_run(program: &Program, under: Under) -> Result<()> {
     let prefix = workspace::prefix();
-    let scratch = scratch(&program.name)?;
+    let scratch = scratch(&format!("{}{}", program.name, under.suffix()))?;
     let binary = scratch.join(&program.name);
     let cpp = program.source.extension().is_some_and(|extension| extension == "cc");
     let mut command = Command::new(if cpp { "g++" } else { "gcc" });
@@ -109,7 +135,11 @@ pub(super) fn build_and_run(program: &Program) -> Result<()> {
         .arg(if cpp { "-std=c++14" } else { "-std=c11" })
         .args(WARNINGS)
         .args(["-D_GNU_SOURCE", "-g", "-O1", "-pthread", "-I"])
-        .arg(prefix.join("include"))
+        .arg(prefix.join("include"));
+    if under == Under::AddressSanitizer {
+        command.args(["-fsanitize=address", "-fno-omit-frame-pointer"]);
+    }
+    command
         .arg("-o")
         .arg(&binary)
         .arg(&program.source)
@@ -118,9 +148,45 @@ pub(super) fn build_and_run(program: &Program) -> Result<()> {
         .args(["-lhccl", "-lascendcl"]);
     process::run(process::talk(&mut command)?, COMPILE_LIMIT)?;
     shared_objects(program, &scratch)?;
-    let mut command = Command::new(&binary);
+    let mut command = if under == Under::Valgrind {
+        let mut command = Command::new("valgrind");
+        command.args(["--quiet", VALGRIND_FOUND]).arg(&binary);
+        command
+    } else {
+        Command::new(&binary)
+    };
     in_tree(&mut command, &prefix, &scratch);
+    if under == Under::Valgrind {
+        command.env(VALGRIND_MEMORY.0, VALGRIND_MEMORY.1);
+    }
     process::run(process::talk(&mut command)?, RUN_LIMIT)
+}
+
+/// Programs that call HCCL wrongly, or end things while others use them.
+fn misuse() -> Result<Vec<Program>> {
+    let mut programs = programs()?;
+    programs.retain(|it| it.name.starts_with("hccl_") || it.name == "robustness");
+    Ok(programs)
+}
+
+/// All programs of misuse with every access to the heap looked at.
+pub(super) fn address_sanitizer() -> Result<()> {
+    misuse()?.iter().try_for_each(|program| build_and_run(program, Under::AddressSanitizer))
+}
+
+/// Programs of misuse that need much memory, start many processes, or look at the clock.
+const NOT_UNDER_VALGRIND: &[&str] = &["hccl_operators", "hccl_processes", "robustness"];
+
+/// Programs of misuse with every access to memory looked at; `false` where there is no valgrind.
+pub(super) fn valgrind() -> Result<bool> {
+    if process::find("valgrind").is_none() {
+        eprintln!("xtask: valgrind is missing");
+        return Ok(false);
+    }
+    for program in misuse()?.iter().filter(|it| !NOT_UNDER_VALGRIND.contains(&&*it.name)) {
+        build_and_run(program, Under::Valgrind)?;
+    }
+    Ok(true)
 }
 
 /// Files in the folder of a program's name become shared objects that it may load.

@@ -101,8 +101,14 @@ fn steps() -> Result<Vec<Step>> {
     ];
     for program in c::programs()? {
         let name = format!("c:{}", program.name);
-        steps.push(Step::new(name, &["install"], move |_| c::build_and_run(&program)));
+        steps.push(Step::new(name, &["install"], move |_| {
+            c::build_and_run(&program, c::Under::Nothing)
+        }));
     }
+    steps.push(Step::new("memory:address", &["install"], |_| c::address_sanitizer()));
+    steps.push(Step::new("memory:valgrind", &["install"], |_| {
+        Ok(if c::valgrind()? { Outcome::Passed } else { Outcome::Skipped })
+    }));
     steps.push(Step::new("c:example", &["install"], |_| c::examples()));
     steps.push(Step::new("c:plugins", &["install"], |_| c::plugins()));
     steps.push(Step::new("c:mpi", &["install"], |_| c::performance()));
