@@ -32,7 +32,7 @@ macro_rules! functions {
             fn find(acl: *mut c_void, hccl: *mut c_void) -> anyhow::Result<Self> {
                 Ok(Self {
                     $($field: {
-                        let library = if $symbol.starts_with("Hccl") { hccl } else { acl };
+                        let library = if $symbol.starts_with('H') { hccl } else { acl };
                         let found = symbol(library, $symbol)?;
                         // SAFETY: the symbol is the function of that prototype in the headers.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(found) }
@@ -61,6 +61,7 @@ functions! {
     join_all = "HcclCommInitAll": fn(u32, *const i32, *mut *mut c_void);
     root_info = "HcclGetRootInfo": fn(*mut u8);
     join = "HcclCommInitRootInfo": fn(u32, *const u8, u32, *mut *mut c_void);
+    world = "HcomInitByString": fn(*const c_char, *const c_char, c_int, *const c_void);
     destroy = "HcclCommDestroy": fn(*mut c_void);
     async_error = "HcclGetCommAsyncError": fn(*mut c_void, *mut c_int);
     all_reduce = "HcclAllReduce":

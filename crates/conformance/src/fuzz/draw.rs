@@ -152,7 +152,7 @@ impl Scratch {
             root: leaked(0u8, crate::libraries::ROOT_INFO_BYTES),
             items: leaked(item, ENTRIES),
             ranks: leaked(0u32, ENTRIES),
-            place: leaked(0usize, ENTRIES),
+            place: leaked(0usize, 2 * ENTRIES),
         }
     }
 
@@ -332,6 +332,7 @@ impl Scratch {
                 }
                 self.ranks.addr()
             }
+            Kind::Second => 1,
             Kind::Milliseconds => random.pick(&[1usize, 5, 20, 0, usize::MAX - 6]),
         }
     }

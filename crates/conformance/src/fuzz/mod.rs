@@ -5,6 +5,7 @@
 //! looks after it: a signal or a call that does not return fails the run, which then shows the seed
 //! and what the threads called last.
 
+mod calls;
 mod draw;
 mod table;
 mod trace;

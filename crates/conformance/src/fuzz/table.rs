@@ -1,7 +1,7 @@
-//! Which calls there are, and what each argument is. Arguments are words; all travel in integer
-//! registers.
-//!
-//! Calls that wait without a limit of their own for something that may never come are not here.
+//! What the arguments of calls are. All are whole numbers and addresses, which travel in integer
+//! registers and on the stack.
+
+use super::calls::CALLS;
 
 /// What an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub(super) enum Kind {
     RankList,
     /// A limit in milliseconds, short.
     Milliseconds,
+    /// A limit of one second.
+    Second,
     /// A pointer to a handle.
     HandlePlace(Pool),
     /// NULL: what programs that mean no harm to themselves give only with something behind it.
@@ -78,10 +80,14 @@ pub(super) enum Pool {
     Reserved,
     Physical,
     WindowMemory,
+    Notify,
+    Counting,
+    OpArgs,
+    ChannelConfig,
 }
 
 impl Pool {
-    pub(super) const COUNT: usize = 12;
+    pub(super) const COUNT: usize = 16;
 }
 
 /// A call: its name, which library has it, its arguments.
@@ -90,125 +96,6 @@ pub(super) struct Call {
     pub(super) name: &'static str,
     pub(super) arguments: Vec<Kind>,
 }
-
-/// Names, and what their arguments are, in words.
-const CALLS: &[(&str, &str)] = &[
-    ("HcclAllReduce", "buffer buffer count small small comm stream"),
-    ("HcclReduce", "buffer buffer count small small rank comm stream"),
-    ("HcclReduceScatter", "buffer buffer count small small comm stream"),
-    ("HcclBroadcast", "buffer count small rank comm stream"),
-    ("HcclAllGather", "buffer buffer count small comm stream"),
-    ("HcclScatter", "buffer buffer count small rank comm stream"),
-    ("HcclAlltoAll", "buffer count small buffer count small comm stream"),
-    ("HcclAlltoAllV", "buffer counts counts small buffer counts counts small comm stream"),
-    ("HcclAlltoAllVC", "buffer counts small buffer small comm stream"),
-    ("HcclAllGatherV", "buffer count buffer counts counts small comm stream"),
-    ("HcclReduceScatterV", "buffer counts counts buffer count small small comm stream"),
-    ("HcclSend", "buffer count small rank comm stream"),
-    ("HcclRecv", "buffer count small rank comm stream"),
-    ("HcclBatchSendRecv", "items itemcount comm stream"),
-    ("HcclBarrier", "comm stream"),
-    ("HcclGetRootInfo", "null"),
-    ("HcclCommInitRootInfo", "rank deadroot rank new:alone"),
-    ("HcclCommInitRootInfoConfig", "rank deadroot rank config new:alone"),
-    ("HcclCommInitRootInfoScalable", "rank small deadroot rank small config new:alone"),
-    ("HcclCommInitClusterInfo", "text rank new:alone"),
-    ("HcclCommInitClusterInfoConfig", "text rank config new:alone"),
-    ("HcclCreateSubCommConfig", "place:pair rank ranklist word rank config new:alone"),
-    ("HcclCommDestroy", "end:alone"),
-    ("HcclCommDestroy", "end:pair"),
-    ("HcclGetRankSize", "comm host"),
-    ("HcclGetRankId", "comm host"),
-    ("HcclGetCommName", "comm host"),
-    ("HcclCommGetHandleWithName", "text host"),
-    ("HcclGetCommAsyncError", "comm host"),
-    ("HcclCommGetStatus", "text host"),
-    ("HcclConfigGetInfo", "comm small small host"),
-    ("HcclCommRegCommStateCallback", "text null word"),
-    ("HcclSetConfig", "small small"),
-    ("HcclGetConfig", "small host"),
-    ("HcclSetCommConfig", "comm small small"),
-    ("HcclGetCommConfig", "comm small host"),
-    ("HcclCommSuspend", "comm"),
-    ("HcclCommResume", "only:alone"),
-    ("HcclCommWorkingDevNicSet", "comm counts counts itemcount"),
-    ("HcclCommSetMemoryRange", "comm reserved length flag flag"),
-    ("HcclCommUnsetMemoryRange", "comm reserved"),
-    ("HcclCommActivateCommMemory", "comm reserved length flag physical flag"),
-    ("HcclCommDeactivateCommMemory", "comm reserved"),
-    ("HcclCommRegister", "comm buffer length new:registered small"),
-    ("HcclCommDeregister", "comm end:registered"),
-    ("HcclCommExchangeMem", "comm registered counts itemcount"),
-    ("HcclCommSymWinRegister", "alone buffer length new:window flag"),
-    ("HcclCommSymWinDeregister", "end:window"),
-    ("HcclCommSymWinGet", "comm buffer length host host"),
-    ("HcclSymWinGetPeerPointer", "window word rank host"),
-    ("HcclGroupStart", ""),
-    ("HcclGroupEnd", ""),
-    ("HcclGroupStatusGet", "host"),
-    ("HcclGetErrorString", "word"),
-    ("HcclGetCommConfigCapability", ""),
-    ("HcommMemAlloc", "new:windowmemory length"),
-    ("HcommMemFree", "end:windowmemory"),
-    ("aclrtSetDevice", "small"),
-    ("aclrtResetDeviceForce", "small"),
-    ("aclrtGetDevice", "host"),
-    ("aclrtGetDeviceCount", "host"),
-    ("aclrtGetDeviceInfo", "small small host"),
-    ("aclrtDeviceCanAccessPeer", "host small small"),
-    ("aclrtDeviceEnablePeerAccess", "small flag"),
-    ("aclrtGetPhyDevIdByUserDevId", "small host"),
-    ("aclrtSynchronizeDeviceWithTimeout", "milliseconds"),
-    ("aclrtCreateContext", "new:context small"),
-    ("aclrtDestroyContext", "end:context"),
-    ("aclrtSetCurrentContext", "context"),
-    ("aclrtGetCurrentContext", "host"),
-    ("aclrtGetPrimaryCtxState", "small null host"),
-    ("aclrtCreateStream", "new:stream"),
-    ("aclrtCreateStreamWithConfig", "new:stream small small"),
-    ("aclrtDestroyStreamForce", "end:stream"),
-    ("aclrtSynchronizeStreamWithTimeout", "stream milliseconds"),
-    ("aclrtStreamQuery", "stream host"),
-    ("aclrtStreamGetId", "stream host"),
-    ("aclrtStreamAbort", "stream"),
-    ("aclrtSetStreamFailureMode", "stream small"),
-    ("aclrtSetStreamOverflowSwitch", "stream small"),
-    ("aclrtSetStreamAttribute", "stream small host"),
-    ("aclrtGetStreamAttribute", "stream small host"),
-    ("aclrtCreateEvent", "new:event"),
-    ("aclrtCreateEventExWithFlag", "new:event small"),
-    ("aclrtDestroyEvent", "end:event"),
-    ("aclrtRecordEvent", "event stream"),
-    ("aclrtStreamWaitEvent", "stream event"),
-    ("aclrtQueryEvent", "event host"),
-    ("aclrtQueryEventStatus", "event host"),
-    ("aclrtQueryEventWaitStatus", "event host"),
-    ("aclrtSynchronizeEventWithTimeout", "event milliseconds"),
-    ("aclrtEventElapsedTime", "host event event"),
-    ("aclrtResetEvent", "event stream"),
-    ("aclrtMalloc", "new:device length small"),
-    ("aclrtMallocAlign32", "new:device length small"),
-    ("aclrtFree", "end:device"),
-    ("aclrtMallocHost", "new:pinned length"),
-    ("aclrtFreeHost", "end:pinned"),
-    ("aclrtMemcpy", "memory size memory size small"),
-    ("aclrtMemcpyAsync", "memory size memory size small stream"),
-    ("aclrtMemset", "memory size small size"),
-    ("aclrtMemsetAsync", "memory size small size stream"),
-    ("aclrtGetMemInfo", "small host host"),
-    ("aclrtPointerGetAttributes", "buffer host"),
-    ("aclrtReserveMemAddress", "new:reserved length flag null flag"),
-    ("aclrtReleaseMemAddress", "end:reserved"),
-    ("aclrtFreePhysical", "end:physical"),
-    ("aclrtMapMem", "reserved length flag physical flag"),
-    ("aclrtUnmapMem", "reserved"),
-    ("aclrtDeviceTaskAbort", "small milliseconds"),
-    ("aclrtLaunchCallback", "null word small stream"),
-    ("aclrtSubscribeReport", "word stream"),
-    ("aclrtUnSubscribeReport", "word stream"),
-    ("aclrtPeekAtLastError", "small"),
-    ("aclrtGetLastError", "small"),
-];
 
 /// All calls.
 pub(super) fn calls() -> Vec<Call> {
@@ -250,6 +137,7 @@ fn kind(word: &str) -> Kind {
         "items" => Kind::Items,
         "itemcount" => Kind::ItemCount,
         "ranklist" => Kind::RankList,
+        "second" => Kind::Second,
         "milliseconds" => Kind::Milliseconds,
         "null" => Kind::Null,
         // Operators take either.
@@ -272,6 +160,10 @@ fn pool(name: &str) -> Pool {
         "reserved" => Pool::Reserved,
         "physical" => Pool::Physical,
         "windowmemory" => Pool::WindowMemory,
+        "notify" => Pool::Notify,
+        "counting" => Pool::Counting,
+        "opargs" => Pool::OpArgs,
+        "channelconfig" => Pool::ChannelConfig,
         other => unreachable!("no kind of argument is called {other}"),
     }
 }

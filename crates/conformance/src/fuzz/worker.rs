@@ -1,6 +1,6 @@
 //! A process that makes random calls.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,10 +24,16 @@ type Function = unsafe extern "C" fn(
     usize,
     usize,
     usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
 ) -> c_int;
 
 /// Most arguments of a call.
-const ARGUMENTS: usize = 10;
+const ARGUMENTS: usize = 16;
 /// Devices that communicators of two ranks are on.
 const PAIR: [i32; 2] = [0, 1];
 /// Communicators of a kind that live at most.
@@ -94,11 +100,13 @@ impl<'a> Caller<'a> {
                 1 => self.make_pair(),
                 2 => self.make_memory(),
                 3 => self.make_stream(),
+                4 => self.make_world(),
                 _ => self.call(),
             }
         }
     }
 
+    /// Tells the parent.
     fn note(&mut self, text: &str) {
         self.number += 1;
         self.job.trace.note(self.thread, self.number, text);
@@ -116,9 +124,9 @@ impl<'a> Caller<'a> {
         let list: Vec<String> =
             arguments[..call.arguments.len()].iter().map(|it| format!("{it:#x}")).collect();
         self.note(&format!("{}({})", call.name, list.join(", ")));
-        let [a, b, c, d, e, f, g, h, i, j] = arguments;
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = arguments;
         // SAFETY: what is followed is what the table says of it: memory of this process that stays.
-        let code = unsafe { function(a, b, c, d, e, f, g, h, i, j) };
+        let code = unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) };
         if code == 0 {
             self.succeeded(call, &arguments);
         }
@@ -193,6 +201,20 @@ impl<'a> Caller<'a> {
         let code = unsafe { (self.job.libraries.malloc)(&raw mut made, DEVICE_BYTES as usize, 0) };
         if code == 0 {
             self.job.pools.lock().add(Pool::Device, made.addr());
+        }
+    }
+
+    /// A world of one rank, which groups by name are of.
+    fn make_world(&mut self) {
+        const TABLE: &CStr =
+            c"{\"version\":\"1.0\",\"status\":\"completed\",\"server_count\":\"1\",\
+            \"server_list\":[{\"server_id\":\"fuzz\",\"device\":[{\"device_id\":\"2\",\
+            \"device_ip\":\"\",\"rank_id\":\"0\"}]}]}";
+        self.note("a world of one rank");
+        // SAFETY: texts, and no configuration.
+        unsafe {
+            (self.job.libraries.set_device)(2);
+            (self.job.libraries.world)(TABLE.as_ptr(), c"fuzz".as_ptr(), 0, std::ptr::null());
         }
     }
 
