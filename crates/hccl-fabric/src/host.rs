@@ -30,6 +30,9 @@ pub struct Join {
     pub memory: std::os::fd::OwnedFd,
     /// Bytes of that memory.
     pub memory_len: u64,
+    /// What must be the same on all ranks, in words: ranks that differ are told so. Cut off after
+    /// four KiB.
+    pub settings: String,
     /// How long to wait for the others.
     pub timeout: Duration,
 }

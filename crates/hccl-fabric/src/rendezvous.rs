@@ -22,7 +22,7 @@ use crate::board::Board;
 use crate::host::{Join, Peer};
 use crate::region::Region;
 use crate::root_info::RootInfo;
-use crate::wire::{Member, RANKS_MAX, Refusal, Wire};
+use crate::wire::{Member, RANKS_MAX, Refusal, SETTINGS_MAX, Wire};
 
 /// Ranks whose descriptors travel in one message: two each.
 const HANDLES_A_MESSAGE: usize = hccl_os::socket::FDS_MAX / 2;
@@ -41,6 +41,9 @@ pub enum JoinError {
     /// What the ranks said does not fit together.
     #[error("{0}")]
     Invalid(String),
+    /// Ranks were told different things.
+    #[error("{0}")]
+    Differs(String),
     /// Ranks did not come in time.
     #[error("{0}")]
     Missing(String),
@@ -145,6 +148,8 @@ struct Meeting {
     timeout: Duration,
     visitors: Vec<Visitor>,
     guests: Vec<Option<Guest>>,
+    /// The first rank that came, and what it was told.
+    first: Option<(u32, String)>,
 }
 
 /// Why a meeting ends without success.
@@ -156,7 +161,8 @@ struct End {
 impl Meeting {
     fn new(server: Server, timeout: Duration) -> Self {
         let deadline = Instant::now() + timeout.min(TIMEOUT_MAX);
-        Self { server, deadline, timeout, visitors: Vec::new(), guests: Vec::new() }
+        let (visitors, guests) = (Vec::new(), Vec::new());
+        Self { server, deadline, timeout, visitors, guests, first: None }
     }
 
     fn run(mut self) {
@@ -253,7 +259,8 @@ impl Meeting {
 
     /// Looks whether a visitor is one of the ranks.
     fn admit(&mut self, connection: Connection, message: Message) -> Result<(), End> {
-        let Some(Wire::Hello { nonce, ranks, rank, member }) = Wire::from_bytes(&message.bytes)
+        let Some(Wire::Hello { nonce, ranks, rank, member, settings }) =
+            Wire::from_bytes(&message.bytes)
         else {
             return Ok(());
         };
@@ -267,11 +274,12 @@ impl Meeting {
         if nonce != self.server.info.nonce || stranger {
             return Ok(());
         }
-        let refuse = |text: String| {
-            let bytes = Wire::Refuse { kind: Refusal::Invalid, text: text.clone() }.to_bytes();
+        let refuse_as = |kind, text: String| {
+            let bytes = Wire::Refuse { kind, text: text.clone() }.to_bytes();
             let _ = connection.send(&bytes, &[], Instant::now());
-            Err(End { kind: Refusal::Invalid, text })
+            Err(End { kind, text })
         };
+        let refuse = |text: String| refuse_as(Refusal::Invalid, text);
         let pid = member.pid;
         if ranks == 0 || ranks > RANKS_MAX || rank >= ranks {
             return refuse(format!(
@@ -298,6 +306,19 @@ impl Meeting {
                 member.device,
                 ranks - 1
             ));
+        }
+        match &self.first {
+            Some((first, told)) if *told != settings => {
+                return refuse_as(
+                    Refusal::Differs,
+                    format!(
+                        "rank {first} has {told}, but rank {rank} (process {pid}) has {settings}: \
+                         these must be the same on all ranks"
+                    ),
+                );
+            }
+            Some(_) => {}
+            None => self.first = Some((rank, settings)),
         }
         self.guests[rank as usize] =
             Some(Guest { connection, member, memory, process, ready: false });
@@ -462,7 +483,8 @@ fn process_handle(tag: [u8; 16], fd: OwnedFd) -> Arc<ProcessHandle> {
 
 /// The other side: joins the meeting of `root`.
 pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), JoinError> {
-    let Join { ranks, rank, device, region, memory, memory_len, timeout } = with;
+    let Join { ranks, rank, device, region, memory, memory_len, mut settings, timeout } = with;
+    settings.truncate(settings.floor_char_boundary(SETTINGS_MAX as usize));
     if ranks == 0 || ranks > RANKS_MAX || rank >= ranks {
         return Err(JoinError::Invalid(format!(
             "rank {rank} of {ranks} was asked for; allowed are ranks below the rank count, and \
@@ -505,7 +527,7 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
         tag_at: tag.as_ptr().addr() as u64,
     };
     let own_process = ProcessHandle::own().map_err(system("opening the handle of this process"))?;
-    let hello = Wire::Hello { nonce: root.nonce, ranks, rank, member }.to_bytes();
+    let hello = Wire::Hello { nonce: root.nonce, ranks, rank, member, settings }.to_bytes();
     let fds = [memory.as_fd(), own_process.as_fd()];
     let receive = || receive(&connection, root, deadline, timeout);
     match connection.send(&hello, &fds, deadline) {
@@ -616,6 +638,7 @@ fn receive(
     match Wire::from_bytes(&message.bytes) {
         Some(Wire::Refuse { kind, text }) => Err(match kind {
             Refusal::Invalid => JoinError::Invalid(text),
+            Refusal::Differs => JoinError::Differs(text),
             Refusal::Missing => JoinError::Missing(text),
             Refusal::Left => JoinError::Left(text),
             Refusal::Internal => JoinError::Unreachable(text),

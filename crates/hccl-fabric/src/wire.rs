@@ -4,7 +4,9 @@
 /// First bytes of every message.
 const MAGIC: u32 = 0x4c43_4348;
 /// Version of the messages.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// Bytes of the settings of a rank.
+pub(crate) const SETTINGS_MAX: u32 = 4096;
 /// Ranks that one host can hold.
 pub(crate) const RANKS_MAX: u32 = 1024;
 
@@ -28,8 +30,9 @@ pub(crate) struct Member {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
-    /// From a rank: who it is. Carries its memory and its process handle.
-    Hello { nonce: [u8; 16], ranks: u32, rank: u32, member: Member },
+    /// From a rank: who it is, and what it was told that all ranks must be told alike. Carries its
+    /// memory and its process handle.
+    Hello { nonce: [u8; 16], ranks: u32, rank: u32, member: Member, settings: String },
     /// To a rank: everybody is here. Carries the board.
     Welcome { board: u64, members: Vec<Member> },
     /// To a rank: memory and process handles of the ranks from `first` on, two descriptors each.
@@ -53,6 +56,8 @@ pub(crate) enum Refusal {
     Left = 3,
     /// The root had trouble of its own.
     Internal = 4,
+    /// Ranks were told different things.
+    Differs = 5,
 }
 
 const HELLO: u32 = 1;
@@ -77,12 +82,14 @@ impl Wire {
             put(&member.tag_at.to_le_bytes());
         };
         match self {
-            Self::Hello { nonce, ranks, rank, member: own } => {
+            Self::Hello { nonce, ranks, rank, member: own, settings } => {
                 put(&HELLO.to_le_bytes());
                 put(nonce);
                 put(&ranks.to_le_bytes());
                 put(&rank.to_le_bytes());
                 member(&mut put, own);
+                put(&(settings.len() as u32).to_le_bytes());
+                put(settings.as_bytes());
             }
             Self::Welcome { board, members } => {
                 put(&WELCOME.to_le_bytes());
@@ -118,6 +125,10 @@ impl Wire {
                 ranks: reader.u32()?,
                 rank: reader.u32()?,
                 member: reader.member()?,
+                settings: {
+                    let len = reader.u32().filter(|&len| len <= SETTINGS_MAX)?;
+                    String::from_utf8_lossy(reader.bytes(len as usize)?).into_owned()
+                },
             },
             WELCOME => {
                 let board = reader.u64()?;
@@ -134,6 +145,7 @@ impl Wire {
                     2 => Refusal::Missing,
                     3 => Refusal::Left,
                     4 => Refusal::Internal,
+                    5 => Refusal::Differs,
                     _ => return None,
                 };
                 let text = String::from_utf8_lossy(std::mem::take(&mut reader.0)).into_owned();
@@ -147,7 +159,13 @@ impl Wire {
 
 struct Reader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(head)
+    }
+
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
@@ -189,7 +207,7 @@ mod tests {
             tag_at: 5,
         };
         let messages = [
-            Wire::Hello { nonce: [1; 16], ranks: 8, rank: 3, member },
+            Wire::Hello { nonce: [1; 16], ranks: 8, rank: 3, member, settings: "200 MB".into() },
             Wire::Welcome { board: 4096, members: vec![member; 3] },
             Wire::Handles { first: 64, count: 2 },
             Wire::Ready,

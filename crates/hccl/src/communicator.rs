@@ -87,6 +87,18 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// What of it must be equal on all ranks, in words.
+    pub(crate) fn settings(&self) -> String {
+        let Self { buffer_bytes, topology, forced, product, inline, .. } = self;
+        let topology = topology.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+        format!(
+            "buffer_bytes {buffer_bytes}, topology {topology}, forced {forced:?}, product \
+             {product:?}, inline {inline}"
+        )
+    }
+}
+
 /// A group of ranks, seen from one of them. Cheap to clone; clones are the same communicator.
 #[derive(Clone)]
 pub struct Communicator(pub(crate) Arc<Inner>);

@@ -95,6 +95,7 @@ impl Communicator {
             region: heap.region(),
             memory: memory.map_err(|error| failed(format!("no descriptor is left: {error}")))?,
             memory_len: heap.len(),
+            settings: options.communicator.settings(),
             timeout: options.timeout.unwrap_or(TIMEOUT),
         };
         let fabric = HostFabric::join(root, join)?;

@@ -93,6 +93,20 @@ impl Record {
             .advice("The rank table is wrong.", "Correct the key or the file that is named.")
     }
 
+    /// Ranks of one communicator that were told different things.
+    fn different_settings(text: &str) -> Self {
+        Self::new(
+            "EI0005",
+            "Invalid_Argument",
+            "[InitChannelStage][ParameterConflict]",
+            format!("CMD information config check fail: {text}."),
+        )
+        .advice(
+            "The ranks have different configurations or environments.",
+            "Give all ranks what is named the same value.",
+        )
+    }
+
     /// A meeting place that somebody else has.
     fn taken(text: String) -> Self {
         Self::new(
@@ -186,6 +200,9 @@ impl From<JoinError> for Failure {
     fn from(error: JoinError) -> Self {
         if let JoinError::Taken(text) = error {
             return Self::new(Status::Unavail, Record::taken(text));
+        }
+        if let JoinError::Differs(text) = error {
+            return Self::new(Status::Para, Record::different_settings(&text));
         }
         let status = match &error {
             JoinError::Invalid(_) => Status::Para,

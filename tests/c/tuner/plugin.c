@@ -8,7 +8,7 @@
  *   error             getCollInfo fails after it changed costs
  *   init=CODE         init returns it
  *   slow              takes more than 100 ms
- *   reenter           starts an operator on the communicator that it is asked about
+ *   reenter           starts an operator on the communicator that it is asked about, and destroys it
  * It counts calls, and what it was told that cannot be.
  */
 #include <math.h>
@@ -124,6 +124,8 @@ static void reenter(HcclComm comm)
     if (code == HCCL_E_PARA && reason != NULL && strstr(reason, "the plugin is asked about")) {
         ADD(plugin_reentered);
     }
+    /* An operator is being issued: the communicator is busy. */
+    EXPECT(HcclCommDestroy(comm) == HCCL_E_AGAIN);
     EXPECT(aclrtFree(numbers) == 0);
     EXPECT(aclrtDestroyStream(stream) == 0);
 }

@@ -44,6 +44,7 @@ fn join(root: &RootInfo, rank: u32, ranks: u32) -> Rank {
         region,
         memory: memory.as_fd().try_clone_to_owned().unwrap(),
         memory_len: MEMORY,
+        settings: String::new(),
         timeout: TIMEOUT,
     };
     Rank { fabric: HostFabric::join(root, join).unwrap(), _memory: memory }

@@ -95,6 +95,7 @@ pub(crate) fn fabric_with(
         region,
         memory: memory.as_fd().try_clone_to_owned().unwrap(),
         memory_len: bytes as u64,
+        settings: String::new(),
         timeout,
     };
     Ok((HostFabric::join(root, join)?, memory))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
-use hccl::{Communicator, Forced, Options, Topology};
+use hccl::{Communicator, Forced, HcclAlgo, Options, Topology};
 use hccl_fabric::{HostFabric, Join, RootInfo, Server};
 use parking_lot::Mutex;
 
@@ -61,7 +61,10 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
     if opens {
         Server::open_at(place.clone())?.serve(environment.connect_timeout)?;
     }
-    let fabric = meet(place, ranks, rank, device)?;
+    let buffer_bytes = config.buffer_bytes.unwrap_or(environment.buffer_bytes);
+    let algo = config.algo.clone().or_else(|| environment.algo.clone());
+    let settings = settings(&name, buffer_bytes, algo.as_ref(), environment.topology.as_ref());
+    let fabric = meet(place, (ranks, rank), device, settings.clone())?;
     let timeout = config.exec_timeout.unwrap_or(environment.exec_timeout);
     let devices = fabric.devices();
     let topology =
@@ -75,7 +78,6 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         config.udi.as_deref().unwrap_or("Unspecified")
     );
     let room = Arc::new(DeviceRoom::new(device));
-    let buffer_bytes = config.buffer_bytes.unwrap_or(environment.buffer_bytes);
     let shape = tuner::Shape::new(ranks, topology.as_ref(), buffer_bytes);
     let tuner = tuner::session(environment.tuner_plugin.as_deref(), &name, shape);
     let options = Options {
@@ -84,7 +86,7 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         workspace: Some(room.clone()),
         buffer_bytes,
         topology: topology.clone(),
-        forced: config.algo.clone().or_else(|| environment.algo.clone()).map(Forced::HcclAlgo),
+        forced: algo.map(Forced::HcclAlgo),
         product: product(),
         inline: true,
         // Operators take device memory only, which all ranks map.
@@ -97,6 +99,7 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
     let engine = Communicator::new(Box::new(fabric), options.clone());
     let origin = Origin {
         place: place.nonce,
+        settings,
         options,
         tuner,
         room,
@@ -118,8 +121,30 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
     }))
 }
 
+/// What must be equal on all ranks, as they are told if it is not.
+fn settings(
+    name: &str,
+    buffer_bytes: u64,
+    algo: Option<&HcclAlgo>,
+    topology: Option<&Topology>,
+) -> String {
+    let algo = algo.map_or("none", HcclAlgo::text);
+    let topology = topology.map_or_else(|| "none".to_owned(), ToString::to_string);
+    format!(
+        "hcclCommName[{name}], hcclBufferSize (HCCL_BUFFSIZE)[{}MB], hcclAlgo (HCCL_ALGO)[{algo}], \
+         SOFTNPU_TOPOLOGY[{topology}], product[{:?}]",
+        buffer_bytes >> 20,
+        product()
+    )
+}
+
 /// Comes to a meeting place with the memory of a device.
-fn meet(place: &RootInfo, ranks: u32, rank: u32, device: i32) -> Result<HostFabric, Failure> {
+fn meet(
+    place: &RootInfo,
+    (ranks, rank): (u32, u32),
+    device: i32,
+    settings: String,
+) -> Result<HostFabric, Failure> {
     let arena = arena(device)?;
     let join = Join {
         ranks,
@@ -128,6 +153,7 @@ fn meet(place: &RootInfo, ranks: u32, rank: u32, device: i32) -> Result<HostFabr
         region: arena.region,
         memory: arena.fd,
         memory_len: arena.len,
+        settings,
         timeout: environment()?.connect_timeout + SPREAD,
     };
     Ok(HostFabric::join(place, join)?)
@@ -139,7 +165,7 @@ pub(super) fn meet_again(comm: &Comm, place: &RootInfo) -> Result<Arc<Comm>, Fai
     let (ranks, rank) = (comm.engine.ranks(), comm.engine.rank());
     // What is still under way must neither go on nor give room back that is another's by then.
     comm.engine.abort("the communicator is made anew by HcclCommResume");
-    let fabric = meet(place, ranks, rank, device)?;
+    let fabric = meet(place, (ranks, rank), device, origin.settings.clone())?;
     // All ranks have left what was before.
     origin.room.clear();
     let engine = Communicator::new(Box::new(fabric), origin.options.clone());

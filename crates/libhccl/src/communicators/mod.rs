@@ -46,6 +46,8 @@ pub(crate) struct Comm {
 pub(crate) struct Origin {
     /// Mark of the place where its ranks met, which only they know.
     place: [u8; 16],
+    /// What must be equal on all ranks, in words.
+    settings: String,
     options: Options,
     /// What a tuner plugin has to do with it.
     pub(crate) tuner: Option<Arc<tuner::Session>>,
