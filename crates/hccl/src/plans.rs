@@ -1,6 +1,5 @@
 //! Plans that were made, kept for the next call of the same kind.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hccl_os::sync::{AtomicU64, Ordering};
@@ -11,7 +10,7 @@ use parking_lot::Mutex;
 /// Bytes of plans that a communicator keeps. A plan of a thousand ranks takes about 100 KiB.
 const BYTES_MAX: usize = 32 << 20;
 /// Plans that it keeps.
-const PLANS_MAX: NonZeroUsize = NonZeroUsize::new(4096).expect("not 0");
+const PLANS_MAX: usize = 4096;
 
 /// What a plan is made for; ranks are those of the communicator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +47,8 @@ pub(crate) struct Plans {
 
 impl Plans {
     pub(crate) fn new() -> Self {
-        let kept = Kept { plans: LruCache::new(PLANS_MAX), bytes: 0 };
+        // Memory is taken when there are plans: most communicators run few.
+        let kept = Kept { plans: LruCache::unbounded(), bytes: 0 };
         Self { kept: Mutex::new(kept), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
@@ -70,7 +70,7 @@ impl Plans {
         if let Some((key, old)) = kept.plans.push(key, plan.clone()) {
             kept.bytes -= self::bytes(&key, &old);
         }
-        while kept.bytes > BYTES_MAX
+        while (kept.bytes > BYTES_MAX || kept.plans.len() > PLANS_MAX)
             && let Some((key, old)) = kept.plans.pop_lru()
         {
             kept.bytes -= self::bytes(&key, &old);
