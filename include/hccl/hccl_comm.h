@@ -135,7 +135,8 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms);
  * @param rankIds       `rankNum` ranks of the parent, in the order of the new ranks
  * @param subCommRankId place of the own rank in `rankIds`
  * @return HCCL_E_PARA for lists and places that cannot be, or a name that is taken; HCCL_E_TIMEOUT
- *         when members are missing after HCCL_CONNECT_TIMEOUT.
+ *         when members are missing after HCCL_CONNECT_TIMEOUT; HCCL_E_NETWORK when the process of a
+ *         member has ended.
  */
 HcclResult HcclCreateSubCommConfig(HcclComm *comm, uint32_t rankNum, uint32_t *rankIds,
                                    uint64_t subCommId, uint32_t subCommRankId,
@@ -206,7 +207,8 @@ HcclResult HcclCommSuspend(HcclComm comm);
 /**
  * Makes a communicator usable again, also one that has failed. All ranks call it, after
  * aclrtDeviceTaskAbort on their devices and a synchronisation of the ranks by other means.
- * @return HCCL_E_TIMEOUT when ranks are missing after HCCL_CONNECT_TIMEOUT.
+ * @return HCCL_E_TIMEOUT when ranks are missing after HCCL_CONNECT_TIMEOUT; HCCL_E_NETWORK when the
+ *         process of one has ended.
  */
 HcclResult HcclCommResume(HcclComm comm);
 

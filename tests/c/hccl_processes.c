@@ -72,8 +72,73 @@ static void a_root_that_leaves_at_once(void)
     }
 }
 
+/* ---- a member ends before it comes ---- */
+
+/** The rank that ends; the first one opens the meeting, the others come to it. */
+static uint32_t ends;
+
+static void be_a_member(uint32_t rank, int to[PROCESSES][2])
+{
+    uint32_t members[] = {3, 2, 1, 0};
+    HcclRootInfo root;
+    HcclComm comm = NULL, sub = NULL;
+    HcclCommConfig config;
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
+    atomic_store(&check_failures, 0);
+    NEED(aclInit(NULL));
+    NEED(aclrtSetDevice((int32_t)rank));
+    if (rank == 0) {
+        NEED(HcclGetRootInfo(&root));
+        for (int i = 1; i < PROCESSES; ++i) {
+            pass(to[i][1], &root, give);
+        }
+    } else {
+        pass(to[rank][0], &root, read);
+    }
+    NEED(HcclCommInitRootInfo(PROCESSES, &root, rank, &comm));
+    if (rank == ends) {
+        kill(getpid(), SIGKILL);
+    }
+    CODE(HCCL_E_NETWORK,
+         HcclCreateSubCommConfig(&comm, PROCESSES, members, 1, 3 - rank, &config, &sub));
+    MESSAGE("EI0015", ends == 1 ? "rank 1 of" : "rank 3 of", "has ended");
+    CODE(HCCL_E_NETWORK, HcclCommResume(comm));
+    MESSAGE("EI0015", "has ended");
+    OK(HcclCommDestroy(comm));
+    fflush(NULL);
+    _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+}
+
+/** The others learn at once who has ended. */
+static void a_member_that_ends(void)
+{
+    for (ends = 1; ends < PROCESSES; ends += 2) {
+        int to[PROCESSES][2];
+        pid_t children[PROCESSES];
+        for (int i = 0; i < PROCESSES; ++i) {
+            NEED(pipe(to[i]));
+        }
+        for (uint32_t i = 0; i < PROCESSES; ++i) {
+            children[i] = fork();
+            if (children[i] == 0) {
+                be_a_member(i, to);
+            }
+        }
+        for (uint32_t i = 0; i < PROCESSES; ++i) {
+            int status = -1;
+            AT("waiting for a member");
+            waitpid(children[i], &status, 0);
+            THAT(i == ends ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+            close(to[i][0]);
+            close(to[i][1]);
+        }
+    }
+}
+
 int main(void)
 {
+    RUN(a_member_that_ends);
     RUN(a_root_that_leaves_at_once);
     return check_end();
 }

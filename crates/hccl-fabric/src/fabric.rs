@@ -218,6 +218,10 @@ pub trait Fabric: Send + Sync {
     fn fault(&self, rank: u32) -> Option<Fault>;
     /// Looks for ranks whose process has ended, and tells everybody; costs system calls.
     fn probe(&self);
+    /// Whether the process of a rank has ended, where there is a way to see it; a system call.
+    fn has_ended(&self, _rank: u32) -> bool {
+        false
+    }
     /// Tells everybody that the own rank cannot go on.
     fn fail(&self, reason: u32);
     /// Tells everybody that the own rank is through with the communicator.

@@ -12,7 +12,7 @@ use crate::channel::{Line, Message};
 use crate::fabric::{Fabric, Fault, reason};
 use crate::inline::{Data, Inline};
 use crate::region::Region;
-use crate::rendezvous::{JoinError, join};
+use crate::rendezvous::{Hopeless, JoinError, join};
 use crate::root_info::RootInfo;
 use crate::wire::Member;
 
@@ -35,6 +35,8 @@ pub struct Join {
     pub settings: String,
     /// How long to wait for the others.
     pub timeout: Duration,
+    /// When there is no sense in waiting any more.
+    pub hopeless: Option<Hopeless>,
 }
 
 /// A rank of which this process knows.
@@ -239,6 +241,11 @@ impl Fabric for HostFabric {
                 self.board.set_state(rank, State::Failed, reason::DEAD);
             }
         }
+    }
+
+    fn has_ended(&self, rank: u32) -> bool {
+        let process = self.peers.get(rank as usize).and_then(|peer| peer.process.as_ref());
+        process.is_some_and(|process| !process.is_alive())
     }
 
     fn fail(&self, reason: u32) {

@@ -21,5 +21,5 @@ pub use fabric::{Fabric, Fault, reason};
 pub use host::{HostFabric, Join};
 pub use inline::{Data, INLINE_BYTES, Inline};
 pub use region::Region;
-pub use rendezvous::{JoinError, Server};
+pub use rendezvous::{Hopeless, JoinError, Server};
 pub use root_info::{ROOT_INFO_BYTES, RootInfo, RootInfoError};

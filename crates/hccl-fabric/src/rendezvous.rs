@@ -34,6 +34,12 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The longest that anybody waits: a year, which a point in time can be away.
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// How often whoever waits looks whether waiting has sense.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Says who of those that have to come cannot come any more, if somebody.
+pub type Hopeless = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// A rendezvous did not come about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -121,9 +127,21 @@ impl Server {
     /// # Errors
     /// When the system gives no thread.
     pub fn serve(self, timeout: Duration) -> Result<(), JoinError> {
+        self.serve_unless(timeout, None)
+    }
+
+    /// As [`Self::serve`], and gives up once it is `hopeless` to wait.
+    ///
+    /// # Errors
+    /// As [`Self::serve`].
+    pub fn serve_unless(
+        self,
+        timeout: Duration,
+        hopeless: Option<Hopeless>,
+    ) -> Result<(), JoinError> {
         let spawn = std::thread::Builder::new().name("hccl-root".into());
         spawn
-            .spawn(move || Meeting::new(self, timeout).run())
+            .spawn(move || Meeting::new(self, timeout, hopeless).run())
             .map(drop)
             .map_err(|error| JoinError::Unreachable(format!("no thread for the root: {error}")))
     }
@@ -146,6 +164,8 @@ struct Meeting {
     server: Server,
     deadline: Instant,
     timeout: Duration,
+    hopeless: Option<Hopeless>,
+    looked: Instant,
     visitors: Vec<Visitor>,
     guests: Vec<Option<Guest>>,
     /// The first rank that came, and what it was told.
@@ -159,14 +179,18 @@ struct End {
 }
 
 impl Meeting {
-    fn new(server: Server, timeout: Duration) -> Self {
-        let deadline = Instant::now() + timeout.min(TIMEOUT_MAX);
+    fn new(server: Server, timeout: Duration, hopeless: Option<Hopeless>) -> Self {
+        let looked = Instant::now();
+        let deadline = looked + timeout.min(TIMEOUT_MAX);
         let (visitors, guests) = (Vec::new(), Vec::new());
-        Self { server, deadline, timeout, visitors, guests, first: None }
+        Self { server, deadline, timeout, hopeless, looked, visitors, guests, first: None }
     }
 
     fn run(mut self) {
-        let result = self.gather().and_then(|()| self.settle());
+        let result = self.gather();
+        // It may hold what the ranks end meanwhile.
+        self.hopeless = None;
+        let result = result.and_then(|()| self.settle());
         if let Err(end) = result {
             let bytes = Wire::Refuse { kind: end.kind, text: end.text }.to_bytes();
             for guest in self.guests.iter().flatten() {
@@ -216,6 +240,7 @@ impl Meeting {
             if now >= self.deadline {
                 return Err(self.missing());
             }
+            self.look(now)?;
             // Silent visitors are looked after even when nobody else moves.
             let limit = (self.deadline - now).min(Duration::from_millis(500));
             let connections: Vec<_> = self
@@ -234,6 +259,16 @@ impl Meeting {
             self.hear_visitors()?;
             self.hear_guests()?;
         }
+    }
+
+    /// Ends the meeting when a rank that has to come cannot any more.
+    fn look(&mut self, now: Instant) -> Result<(), End> {
+        let Some(hopeless) = &self.hopeless else { return Ok(()) };
+        if now.duration_since(self.looked) < LOOK {
+            return Ok(());
+        }
+        self.looked = now;
+        hopeless().map_or(Ok(()), |text| Err(End { kind: Refusal::Left, text }))
     }
 
     fn hear_visitors(&mut self) -> Result<(), End> {
@@ -483,7 +518,8 @@ fn process_handle(tag: [u8; 16], fd: OwnedFd) -> Arc<ProcessHandle> {
 
 /// The other side: joins the meeting of `root`.
 pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), JoinError> {
-    let Join { ranks, rank, device, region, memory, memory_len, mut settings, timeout } = with;
+    let Join { ranks, rank, device, region, memory, memory_len, .. } = with;
+    let Join { mut settings, timeout, hopeless, .. } = with;
     settings.truncate(settings.floor_char_boundary(SETTINGS_MAX as usize));
     if ranks == 0 || ranks > RANKS_MAX || rank >= ranks {
         return Err(JoinError::Invalid(format!(
@@ -496,16 +532,24 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     let timeout = timeout.min(TIMEOUT_MAX);
     let started = Instant::now();
     let deadline = started + timeout + GRACE;
-    let connection = Connection::connect(&root.socket_name(), started + timeout).map_err(
-        |error| match error {
-            OsError::TimedOut => JoinError::Missing(format!(
+    let connection = loop {
+        let until = (started + timeout).min(Instant::now() + LOOK);
+        match Connection::connect(&root.socket_name(), until) {
+            Ok(connection) => break connection,
+            Err(OsError::TimedOut) => {}
+            Err(error) => return Err(system("connecting to the root")(error)),
+        }
+        if let Some(text) = hopeless.as_ref().and_then(|look| look()) {
+            return Err(JoinError::Left(text));
+        }
+        if Instant::now() >= started + timeout {
+            return Err(JoinError::Missing(format!(
                 "rank {rank} found nobody at the root's socket within {timeout:?}: {} has not come, \
                  has ended, has given up, or has let its ranks go already",
                 root.whom()
-            )),
-            error => JoinError::System { what: "connecting to the root", error },
-        },
-    )?;
+            )));
+        }
+    };
     // The name of an agreed place can be guessed, so whoever listens there must be one of ours.
     let own = hccl_os::process::own_user();
     let host = connection.peer().map_err(system("asking who the root is"))?;

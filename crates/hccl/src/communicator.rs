@@ -369,6 +369,15 @@ impl Communicator {
         self.0.fabric.leave();
     }
 
+    /// The first of some ranks whose process has ended, in words.
+    pub fn ended(&self, mut ranks: impl Iterator<Item = u32>) -> Option<String> {
+        let fabric = &self.0.fabric;
+        ranks.find(|&rank| fabric.has_ended(rank)).map(|rank| {
+            let (name, pid) = (self.name(), fabric.process(rank));
+            format!("rank {rank} of communicator {name} (process {pid}) has ended")
+        })
+    }
+
     /// Why the communicator can no longer be used, if so.
     pub fn failure(&self) -> Option<Error> {
         self.0.failed.get().cloned()

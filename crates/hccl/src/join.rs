@@ -97,6 +97,7 @@ impl Communicator {
             memory_len: heap.len(),
             settings: options.communicator.settings(),
             timeout: options.timeout.unwrap_or(TIMEOUT),
+            hopeless: None,
         };
         let fabric = HostFabric::join(root, join)?;
         let mut options = options.communicator;

@@ -46,6 +46,7 @@ fn join(root: &RootInfo, rank: u32, ranks: u32) -> Rank {
         memory_len: MEMORY,
         settings: String::new(),
         timeout: TIMEOUT,
+        hopeless: None,
     };
     Rank { fabric: HostFabric::join(root, join).unwrap(), _memory: memory }
 }

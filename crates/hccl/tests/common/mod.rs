@@ -97,6 +97,7 @@ pub(crate) fn fabric_with(
         memory_len: bytes as u64,
         settings: String::new(),
         timeout,
+        hopeless: None,
     };
     Ok((HostFabric::join(root, join)?, memory))
 }

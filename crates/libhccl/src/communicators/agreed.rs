@@ -53,6 +53,7 @@ pub(super) fn meet(agreed: Agreed) -> Result<Arc<Comm>, Failure> {
         topology,
         members: None,
         opens: rank == 0,
+        hopeless: None,
     })?;
     *MET.lock().get_or_insert_default().entry(key).or_insert(0) += 1;
     Ok(made)

@@ -57,6 +57,7 @@ hccl_call! {
                     topology: None,
                     members: None,
                     opens: false,
+                    hopeless: None,
                 };
                 let thread = std::thread::Builder::new().name("hccl-init".into());
                 thread.spawn_scoped(scope, move || create(recipe))

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
 use hccl::{Communicator, Forced, HcclAlgo, Options, Topology};
-use hccl_fabric::{HostFabric, Join, RootInfo, Server};
+use hccl_fabric::{Hopeless, HostFabric, Join, RootInfo, Server};
 use parking_lot::Mutex;
 
 use super::{Comm, Origin, names};
@@ -36,6 +36,8 @@ pub(super) struct Recipe<'a> {
     pub(super) members: Option<Vec<u32>>,
     /// Whether this rank opens the place, where all ranks can work out which it is.
     pub(super) opens: bool,
+    /// When there is no sense in waiting for the others any more.
+    pub(super) hopeless: Option<Hopeless>,
 }
 
 /// Refuses a rank that is none.
@@ -52,19 +54,31 @@ pub(super) fn check_rank(call: &str, ranks: u32, rank: u32) -> Result<(), Failur
 
 /// Joins; returns when all ranks have.
 pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
-    let Recipe { call, ranks, rank, place, device, config, name, topology, members, opens } =
-        recipe;
+    let Recipe {
+        call,
+        ranks,
+        rank,
+        place,
+        device,
+        config,
+        name,
+        topology,
+        members,
+        opens,
+        hopeless,
+    } = recipe;
     check_rank(call, ranks, rank)?;
     let environment = environment()?;
     let name = config.name.clone().unwrap_or(name);
     let claim = names::Name::claim(call, device, &name)?;
     if opens {
-        Server::open_at(place.clone())?.serve(environment.connect_timeout)?;
+        let server = Server::open_at(place.clone())?;
+        server.serve_unless(environment.connect_timeout, hopeless.clone())?;
     }
     let buffer_bytes = config.buffer_bytes.unwrap_or(environment.buffer_bytes);
     let algo = config.algo.clone().or_else(|| environment.algo.clone());
     let settings = settings(&name, buffer_bytes, algo.as_ref(), environment.topology.as_ref());
-    let fabric = meet(place, (ranks, rank), device, settings.clone())?;
+    let fabric = meet(place, (ranks, rank), device, settings.clone(), hopeless)?;
     let timeout = config.exec_timeout.unwrap_or(environment.exec_timeout);
     let devices = fabric.devices();
     let topology =
@@ -144,6 +158,7 @@ fn meet(
     (ranks, rank): (u32, u32),
     device: i32,
     settings: String,
+    hopeless: Option<Hopeless>,
 ) -> Result<HostFabric, Failure> {
     let arena = arena(device)?;
     let join = Join {
@@ -155,17 +170,28 @@ fn meet(
         memory_len: arena.len,
         settings,
         timeout: environment()?.connect_timeout + SPREAD,
+        hopeless,
     };
     Ok(HostFabric::join(place, join)?)
 }
 
+/// Waiting for ranks of a communicator is hopeless once the process of one has ended.
+pub(super) fn until_one_ends(comm: &Comm, ranks: Vec<u32>) -> Hopeless {
+    let engine = comm.engine.clone();
+    Arc::new(move || engine.ended(ranks.iter().copied()))
+}
+
 /// The same communicator with its ranks met anew: what failed before is over.
-pub(super) fn meet_again(comm: &Comm, place: &RootInfo) -> Result<Arc<Comm>, Failure> {
+pub(super) fn meet_again(
+    comm: &Comm,
+    place: &RootInfo,
+    hopeless: Hopeless,
+) -> Result<Arc<Comm>, Failure> {
     let (origin, device) = (&comm.origin, comm.device);
     let (ranks, rank) = (comm.engine.ranks(), comm.engine.rank());
     // What is still under way must neither go on nor give room back that is another's by then.
     comm.engine.abort("the communicator is made anew by HcclCommResume");
-    let fabric = meet(place, (ranks, rank), device, origin.settings.clone())?;
+    let fabric = meet(place, (ranks, rank), device, origin.settings.clone(), Some(hopeless))?;
     // All ranks have left what was before.
     origin.room.clear();
     let engine = Communicator::new(Box::new(fabric), origin.options.clone());

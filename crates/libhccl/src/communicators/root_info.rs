@@ -97,6 +97,7 @@ unsafe fn join(
             topology: None,
             members: None,
             opens: false,
+            hopeless: None,
         };
         // SAFETY: not NULL; (1).
         unsafe { hand_out(call, create(recipe)?, out.0) }

@@ -7,7 +7,7 @@ use hccl_abi::c_text;
 use hccl_fabric::{RootInfo, Server};
 use parking_lot::Mutex;
 
-use super::create::meet_again;
+use super::create::{meet_again, until_one_ends};
 use super::{COMMS, by_name, check_process, comm, unknown};
 use crate::border::{hccl_call, present};
 use crate::environment::environment;
@@ -106,10 +106,12 @@ hccl_call! {
                 &comm.origin.resumed.load(Ordering::Relaxed).to_le_bytes(),
             ];
             let place = RootInfo::agreed(comm.device, &known).map_err(Failure::from_system)?;
+            let hopeless = until_one_ends(&comm, (0..comm.engine.ranks()).collect());
             if comm.engine.rank() == 0 {
-                Server::open_at(place.clone())?.serve(environment()?.connect_timeout)?;
+                let server = Server::open_at(place.clone())?;
+                server.serve_unless(environment()?.connect_timeout, Some(hopeless.clone()))?;
             }
-            let again = meet_again(&comm, &place)?;
+            let again = meet_again(&comm, &place, hopeless)?;
             comm.origin.resumed.fetch_add(1, Ordering::Relaxed);
             again
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hccl_fabric::RootInfo;
 
-use super::create::{Recipe, create};
+use super::create::{Recipe, create, until_one_ends};
 use super::{Comm, comm, hand_out, keep};
 use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
@@ -155,6 +155,7 @@ fn split(
         topology: origin.topology.as_ref().and_then(|it| topology::of_ranks(it, ranks)),
         members: Some(ranks.to_vec()),
         opens: place == 0,
+        hopeless: Some(until_one_ends(parent, ranks.to_vec())),
     })?;
     *origin.subs.lock().entry(key).or_insert(0) += 1;
     Ok(made)
