@@ -129,8 +129,8 @@ impl Record {
             text,
         )
         .advice(
-            "A rank was not started, failed earlier, or was given another rank, rank count or \
-             root info than the rest.",
+            "A rank was not started, failed earlier, or was given another rank, rank count, root \
+             info, rank table or list of ranks than the rest.",
             "Look for an earlier error of the ranks that are named; HCCL_CONNECT_TIMEOUT sets how \
              long the others wait.",
         )
