@@ -593,6 +593,8 @@ static void messages_between_ranks(void)
     items[1] = (HcclSendRecvItem){ HCCL_RECV, output, 4, HCCL_DATA_TYPE_FP32, 1 };
     CODE(HCCL_E_PARA, HcclBatchSendRecv(items, 2, comm, stream));
     MESSAGE("remoteRank");
+    CODE(HCCL_E_PARA, HcclBatchSendRecv(items, UINT32_MAX, comm, stream));
+    MESSAGE("remoteRank");
     items[1].remoteRank = 0;
     items[1].count = 5;
     CODE(HCCL_E_PARA, HcclBatchSendRecv(items, 2, comm, stream));

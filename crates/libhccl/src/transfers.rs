@@ -136,7 +136,8 @@ fn batch(on: On, items: *const SendRecvItem, count: u32) -> Result<(), Failure> 
     present(call, "sendRecvInfo", items)?;
     // SAFETY: not NULL; readable for `count` items by the contract of this function.
     let items = unsafe { std::slice::from_raw_parts(items, count as usize) };
-    let mut transfers = Vec::with_capacity(items.len());
+    // Room comes as items are found right: the number may be anything.
+    let mut transfers = Vec::new();
     // Items without a buffer are passed over, as the interface has it.
     for item in items.iter().filter(|item| !item.buffer.is_null()) {
         let direction = match item.kind {
