@@ -72,6 +72,32 @@ static void one_thread_makes_and_destroys(void)
     CODE(HCCL_E_PARA, HcclGetRankId(comms[0], &rank));
 }
 
+/** The same for communicators of some of the ranks. */
+static void one_thread_makes_subs(void)
+{
+    int32_t devices[] = {0, 1};
+    uint32_t members[] = {1, 0};
+    HcclCommConfig config;
+    HcclComm comms[2], subs[2] = {NULL};
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
+    NEED(aclInit(NULL));
+    NEED(HcclCommInitAll(2, devices, comms));
+    OK(HcclGroupStart());
+    for (uint32_t i = 0; i < 2; ++i) {
+        OK(HcclCreateSubCommConfig(&comms[i], 2, members, 3, 1 - i, &config, &subs[i]));
+        THAT(subs[i] == NULL);
+    }
+    OK(HcclGroupEnd());
+    for (uint32_t i = 0; i < 2; ++i) {
+        uint32_t rank = 99;
+        OK(HcclGetRankId(subs[i], &rank));
+        THAT(rank == 1 - i);
+        OK(HcclCommDestroy(subs[i]));
+        OK(HcclCommDestroy(comms[i]));
+    }
+}
+
 /** Everybody sends to everybody before it receives. */
 static void sends_first(Rank *rank)
 {
@@ -211,6 +237,7 @@ static void calls_that_fail(void)
 int main(void)
 {
     RUN(one_thread_makes_and_destroys);
+    RUN(one_thread_makes_subs);
     RUN(sends_before_receives);
     RUN(several_collectives);
     RUN(groups_of_nothing);

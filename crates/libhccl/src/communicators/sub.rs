@@ -10,6 +10,7 @@ use super::{Comm, comm, hand_out, keep};
 use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
 use crate::errors::Failure;
+use crate::group::{self, Place};
 use crate::topology;
 
 const CALL: &str = "HcclCreateSubCommConfig";
@@ -120,9 +121,15 @@ hccl_call! {
         // SAFETY: not NULL; as long as it says by the contract of this function.
         let config = unsafe { config::read(CALL, config) }?;
         let name = format!("{}_sub_{id}", parent.engine.name());
-        let made = split(CALL, &parent, ranks, &id.to_le_bytes(), place, config, name)?;
-        // SAFETY: not NULL; writable by the contract of this function.
-        unsafe { hand_out(CALL, made, out) }
+        let (ranks, out) = (ranks.to_vec(), Place(out));
+        let work = move || {
+            let out = out;
+            let made = split(CALL, &parent, &ranks, &id.to_le_bytes(), place, config, name)?;
+            // SAFETY: not NULL; writable by the contract of this function until it, or the group
+            // that it is in, has ended.
+            unsafe { hand_out(CALL, made, out.0) }
+        };
+        group::manage(CALL, Box::new(work))
     }
 }
 
