@@ -362,6 +362,8 @@ static void batches(void)
     CODE(107000, aclrtMemcpyBatchAsyncV2(BATCH, stream));
     sizes[4] = 0;
     CODE(107000, aclrtMemcpyBatch(BATCH, &failed));
+    CODE(107000, aclrtMemcpyBatch(dsts, rooms, srcs, sizes, SIZE_MAX, attrs, first, 2, &failed));
+    THAT(failed == 4);
     sizes[4] = rooms[4];
     dsts[1] = to[1];
     CODE(107000, aclrtMemcpyBatch(BATCH, &failed));

@@ -89,13 +89,13 @@ impl Batch {
             }
         }
         current().map_err(general)?;
-        let (to, room) = (self.to.list(self.count), self.room.list(self.count));
-        let (from, sizes) = (self.from.list(self.count), self.sizes.list(self.count));
-        let mut copies = Vec::with_capacity(self.count);
+        // One after the other, with room as it comes: the number may be anything.
+        let mut copies = Vec::new();
         for i in 0..self.count {
             let kind = first.partition_point(|&first| first <= i) - 1;
-            let copy = Copy { to: to[i].cast(), from: from[i].cast(), len: sizes[i] };
-            copy.check(room[i], ends[kind]).map_err(|error| (error, Some(i)))?;
+            let (to, from) = (self.to.at(i).cast(), self.from.at(i).cast_const().cast());
+            let copy = Copy { to, from, len: self.sizes.at(i) };
+            copy.check(self.room.at(i), ends[kind]).map_err(|error| (error, Some(i)))?;
             copies.push(copy);
         }
         Ok(copies)

@@ -143,6 +143,12 @@ impl<T: Copy> In<T> {
         Ok(unsafe { self.0.read() })
     }
 
+    /// Reads one of a list that is not NULL.
+    pub(crate) fn at(self, index: usize) -> T {
+        // SAFETY: readable as far as that by the contract of the C function it came to.
+        unsafe { self.0.add(index).read() }
+    }
+
     /// Reads `count` of them; NULL is an empty list.
     pub(crate) fn list(self, count: usize) -> Vec<T> {
         if self.0.is_null() || count == 0 {
