@@ -259,6 +259,7 @@ HcclResult HcclCommExchangeMem(HcclComm comm, void *windowHandle, uint32_t *peer
  * collectives that do not depend on each other, or HcclSend and HcclRecv. They are checked when
  * they are made and carried out together at the end of the outermost group, so that one thread can
  * make the communicators of all its devices, and sends may come before receives on both sides.
+ * Collectives of several communicators need a stream for each, or the same order on all ranks.
  */
 HcclResult HcclGroupStart(void);
 

@@ -188,11 +188,87 @@ static void a_place_that_is_taken(void)
     remove_table();
 }
 
+/** Joins, works, and goes as often as told. */
+static void come(uint32_t rank, int times)
+{
+    aclrtStream stream = NULL;
+    atomic_store(&check_failures, 0);
+    NEED(aclInit(NULL));
+    NEED(aclrtSetDevice((int32_t)rank));
+    NEED(aclrtCreateStream(&stream));
+    for (int i = 0; i < times; ++i) {
+        HcclComm comm = NULL;
+        NEED(HcclCommInitClusterInfo(path, rank, &comm));
+        THAT(works(comm, rank, 2, stream));
+        OK(HcclCommDestroy(comm));
+    }
+    fflush(NULL);
+    _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+}
+
+static pid_t process_of(uint32_t rank, int times)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        come(rank, times);
+    }
+    return child;
+}
+
+static void end_well(pid_t child)
+{
+    int status = -1;
+    AT("waiting for a rank");
+    waitpid(child, &status, 0);
+    THAT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/** One process stays and joins again; the other one is replaced by a new one each time. */
+static void one_process_is_replaced(void)
+{
+    two_devices("");
+    for (uint32_t stays = 0; stays < 2; ++stays) {
+        const pid_t other = process_of(stays, 5);
+        for (int i = 0; i < 5; ++i) {
+            end_well(process_of(1 - stays, 1));
+        }
+        end_well(other);
+    }
+    remove_table();
+}
+
+static void differ_first(Rank *rank)
+{
+    HcclCommConfig config;
+    for (int i = 0; i < 3; ++i) {
+        memset(&config, 0, sizeof config);
+        HcclCommConfigInit(&config);
+        config.hcclBufferSize = 100 + rank->rank;
+        CODE(HCCL_E_PARA,
+             HcclCommInitClusterInfoConfig(path, rank->rank, &config, &rank->comm));
+        MESSAGE("EI0005", "100MB", "101MB");
+        meet(rank);
+        OK(HcclCommInitClusterInfo(path, rank->rank, &rank->comm));
+        THAT(works(rank->comm, rank->rank, 2, rank->stream));
+        OK(HcclCommDestroy(rank->comm));
+    }
+}
+
+/** Ranks that failed to come together try again at once. */
+static void a_second_try(void)
+{
+    two_devices("");
+    on_devices(2, differ_first);
+    remove_table();
+}
+
 int main(void)
 {
     RUN(ranks_of_a_table);
     RUN(servers_of_a_table);
     RUN(misuse);
     RUN(a_place_that_is_taken);
+    RUN(one_process_is_replaced);
+    RUN(a_second_try);
     return check_end();
 }

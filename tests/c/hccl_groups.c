@@ -234,6 +234,33 @@ static void calls_that_fail(void)
     on_ranks(1, failures);
 }
 
+static void *destroys(void *comm)
+{
+    OK(HcclCommDestroy(comm));
+    return NULL;
+}
+
+static void destroyed_meanwhile(Rank *rank)
+{
+    HcclRootInfo root;
+    HcclComm made = NULL;
+    float *buffer = numbers(8, 1, 0);
+    NEED(HcclGetRootInfo(&root));
+    NEED(HcclCommInitRootInfo(1, &root, 0, &made));
+    OK(HcclGroupStart());
+    OK(HcclAllReduce(buffer, buffer, 8, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, made, rank->stream));
+    on_thread(destroys, made);
+    CODE(HCCL_E_PARA, HcclGroupEnd());
+    MESSAGE("EI0003", "destroyed meanwhile");
+    OK(aclrtSynchronizeStream(rank->stream));
+    OK(aclrtFree(buffer));
+}
+
+static void a_communicator_that_goes_before_its_group(void)
+{
+    on_ranks(1, destroyed_meanwhile);
+}
+
 int main(void)
 {
     RUN(one_thread_makes_and_destroys);
@@ -243,5 +270,6 @@ int main(void)
     RUN(groups_of_nothing);
     RUN(calls_of_different_kinds);
     RUN(calls_that_fail);
+    RUN(a_communicator_that_goes_before_its_group);
     return check_end();
 }

@@ -31,6 +31,11 @@ const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// Extra time of the ranks over the root, so that the root's word on who is missing arrives.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long ranks that are through with an agreed place may take to leave it.
+const LET_GO: Duration = Duration::from_secs(2);
+/// Between two tries to open such a place, or to get in.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+
 /// The longest that anybody waits: a year, which a point in time can be away.
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -103,17 +108,24 @@ impl Server {
     /// # Errors
     /// When it is open already, or the system gives no socket.
     pub fn open_at(info: RootInfo) -> Result<Self, JoinError> {
-        let listener = Listener::bind(&info.socket_name()).map_err(|error| {
-            if error.is_address_in_use() {
-                JoinError::Taken(
-                    "the meeting place of these ranks is open already: another process plays the \
-                     same rank, or an earlier attempt has not ended"
-                        .into(),
-                )
-            } else {
-                system("opening the root's socket")(error)
+        let patience = Instant::now() + LET_GO;
+        let listener = loop {
+            match Listener::bind(&info.socket_name()) {
+                Ok(listener) => break listener,
+                // The ranks of the time before may be about to be let go.
+                Err(error) if error.is_address_in_use() && Instant::now() < patience => {
+                    std::thread::sleep(BETWEEN_TRIES);
+                }
+                Err(error) if error.is_address_in_use() => {
+                    return Err(JoinError::Taken(
+                        "the meeting place of these ranks is open already: another process plays \
+                         the same rank, or an earlier attempt has not ended"
+                            .into(),
+                    ));
+                }
+                Err(error) => return Err(system("opening the root's socket")(error)),
             }
-        })?;
+        };
         Ok(Self { info, listener })
     }
 
@@ -197,7 +209,14 @@ impl Meeting {
                 let _ = guest.connection.send(&bytes, &[], Instant::now());
             }
             self.guests.clear();
-            self.turn_away(&bytes);
+            if self.server.info.is_agreed() {
+                // The ranks may try again at once, and come to this place.
+                for visitor in &self.visitors {
+                    let _ = visitor.connection.send(&bytes, &[], Instant::now());
+                }
+            } else {
+                self.turn_away(&bytes);
+            }
         }
     }
 
@@ -532,34 +551,6 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     let timeout = timeout.min(TIMEOUT_MAX);
     let started = Instant::now();
     let deadline = started + timeout + GRACE;
-    let connection = loop {
-        let until = (started + timeout).min(Instant::now() + LOOK);
-        match Connection::connect(&root.socket_name(), until) {
-            Ok(connection) => break connection,
-            Err(OsError::TimedOut) => {}
-            Err(error) => return Err(system("connecting to the root")(error)),
-        }
-        if let Some(text) = hopeless.as_ref().and_then(|look| look()) {
-            return Err(JoinError::Left(text));
-        }
-        if Instant::now() >= started + timeout {
-            return Err(JoinError::Missing(format!(
-                "rank {rank} found nobody at the root's socket within {timeout:?}: {} has not come, \
-                 has ended, has given up, or has let its ranks go already",
-                root.whom()
-            )));
-        }
-    };
-    // The name of an agreed place can be guessed, so whoever listens there must be one of ours.
-    let own = hccl_os::process::own_user();
-    let host = connection.peer().map_err(system("asking who the root is"))?;
-    if host.uid != own && host.uid != 0 && own != 0 {
-        return Err(JoinError::Taken(format!(
-            "the meeting place of these ranks was opened by user {}, and this process belongs to \
-             user {own}",
-            host.uid
-        )));
-    }
     let tag = process_tag()?;
     let member = Member {
         pid: hccl_os::process::own_id(),
@@ -573,14 +564,20 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     let own_process = ProcessHandle::own().map_err(system("opening the handle of this process"))?;
     let hello = Wire::Hello { nonce: root.nonce, ranks, rank, member, settings }.to_bytes();
     let fds = [memory.as_fd(), own_process.as_fd()];
+    let (connection, first) = loop {
+        let connection = reach(root, rank, hopeless.as_ref(), (started, timeout))?;
+        let came = Instant::now();
+        let first = greet(&connection, &hello, &fds, root, (deadline, timeout))?;
+        // Who comes to an agreed place while the ranks of the time before are let go comes again.
+        let again = first.is_none() && root.is_agreed() && came.elapsed() < LET_GO;
+        if !again || Instant::now() >= started + timeout {
+            break (connection, first);
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    };
+    let first = first.ok_or_else(|| closed(root))?;
     let receive = || receive(&connection, root, deadline, timeout);
-    match connection.send(&hello, &fds, deadline) {
-        // A root that has closed may have said why.
-        Err(OsError::Closed) => receive().map(drop)?,
-        sent => sent.map_err(system("greeting the root"))?,
-    }
-
-    let (Wire::Welcome { board, members }, mut fds) = receive()? else {
+    let (Wire::Welcome { board, members }, mut fds) = understand(first)? else {
         return Err(out_of_order());
     };
     if members.len() != ranks as usize || fds.len() != 1 || board != Board::bytes(ranks) as u64 {
@@ -629,6 +626,65 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
     }
 }
 
+/// Connects to the root.
+fn reach(
+    root: &RootInfo,
+    rank: u32,
+    hopeless: Option<&Hopeless>,
+    (started, timeout): (Instant, Duration),
+) -> Result<Connection, JoinError> {
+    let connection = loop {
+        let until = (started + timeout).min(Instant::now() + LOOK);
+        match Connection::connect(&root.socket_name(), until) {
+            Ok(connection) => break connection,
+            Err(OsError::TimedOut) => {}
+            Err(error) => return Err(system("connecting to the root")(error)),
+        }
+        if let Some(text) = hopeless.and_then(|look| look()) {
+            return Err(JoinError::Left(text));
+        }
+        if Instant::now() >= started + timeout {
+            return Err(JoinError::Missing(format!(
+                "rank {rank} found nobody at the root's socket within {timeout:?}: {} has not come, \
+                 has ended, has given up, or has let its ranks go already",
+                root.whom()
+            )));
+        }
+    };
+    // The name of an agreed place can be guessed, so whoever listens there must be one of ours.
+    let own = hccl_os::process::own_user();
+    let host = connection.peer().map_err(system("asking who the root is"))?;
+    if host.uid != own && host.uid != 0 && own != 0 {
+        return Err(JoinError::Taken(format!(
+            "the meeting place of these ranks was opened by user {}, and this process belongs to \
+             user {own}",
+            host.uid
+        )));
+    }
+    Ok(connection)
+}
+
+/// Says who this rank is, and hears the first word of the root; `None` if it closed without one.
+fn greet(
+    connection: &Connection,
+    hello: &[u8],
+    fds: &[BorrowedFd<'_>],
+    root: &RootInfo,
+    (deadline, timeout): (Instant, Duration),
+) -> Result<Option<Message>, JoinError> {
+    match connection.send(hello, fds, deadline) {
+        // A root that has closed may have said why.
+        Ok(()) | Err(OsError::Closed) => {}
+        Err(error) => return Err(system("greeting the root")(error)),
+    }
+    match connection.recv(deadline) {
+        Ok(message) => Ok(Some(message)),
+        Err(OsError::Closed) => Ok(None),
+        Err(OsError::TimedOut) => Err(silent(root, timeout)),
+        Err(error) => Err(system("hearing the root")(error)),
+    }
+}
+
 /// Whether this process can copy from a rank's memory, also where that is private.
 fn can_copy_from(member: &Member) -> bool {
     let mut tag = [0u8; 16];
@@ -668,17 +724,27 @@ fn receive(
     deadline: Instant,
     timeout: Duration,
 ) -> Result<(Wire, Vec<OwnedFd>), JoinError> {
-    let whom = || root.whom();
     let message = connection.recv(deadline).map_err(|error| match error {
-        OsError::Closed => JoinError::Left(format!(
-            "{} closed the connection: it has ended, or is through with this communicator",
-            whom()
-        )),
-        OsError::TimedOut => {
-            JoinError::Missing(format!("{} did not answer within {timeout:?}", whom()))
-        }
+        OsError::Closed => closed(root),
+        OsError::TimedOut => silent(root, timeout),
         error => JoinError::System { what: "hearing the root", error },
     })?;
+    understand(message)
+}
+
+fn closed(root: &RootInfo) -> JoinError {
+    JoinError::Left(format!(
+        "{} closed the connection: it has ended, or is through with this communicator",
+        root.whom()
+    ))
+}
+
+fn silent(root: &RootInfo, timeout: Duration) -> JoinError {
+    JoinError::Missing(format!("{} did not answer within {timeout:?}", root.whom()))
+}
+
+/// A word of the root, unless it refuses.
+fn understand(message: Message) -> Result<(Wire, Vec<OwnedFd>), JoinError> {
     match Wire::from_bytes(&message.bytes) {
         Some(Wire::Refuse { kind, text }) => Err(match kind {
             Refusal::Invalid => JoinError::Invalid(text),

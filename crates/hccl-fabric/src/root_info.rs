@@ -73,6 +73,11 @@ impl RootInfo {
         Ok(Self { nonce: sum.0.to_le_bytes(), host, process: 0, device, micros: 0 })
     }
 
+    /// Whether ranks work out by themselves where it is, so that they may come again.
+    pub(crate) fn is_agreed(&self) -> bool {
+        self.process == 0
+    }
+
     /// The root in words.
     pub(crate) fn whom(&self) -> String {
         match self.process {

@@ -232,5 +232,6 @@ fn batches(messages: Vec<Message>) -> Vec<Batch> {
 }
 
 fn start_batch(batch: Batch) -> Result<(), Failure> {
+    batch.comm.still_there(batch.call)?;
     transfers::issue(batch.call, &batch.comm, &batch.transfers, batch.stream)
 }

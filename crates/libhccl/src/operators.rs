@@ -162,6 +162,7 @@ impl Issue<'_> {
 /// Starts a collective of a group that ends.
 pub(crate) fn start(collective: Collective) -> Result<(), Failure> {
     let Collective { call, comm, stream, request } = collective;
+    comm.still_there(call)?;
     let at_rest = check_stream(call, &comm, stream)?;
     issue(&comm, request, call, (stream, at_rest))
 }

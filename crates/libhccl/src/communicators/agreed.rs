@@ -1,25 +1,16 @@
 //! Communicators whose ranks work out where to meet from what all of them know.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use hccl::Topology;
 use hccl_fabric::RootInfo;
-use parking_lot::Mutex;
 
 use super::create::{Recipe, create};
 use super::{Comm, keep};
 use crate::config::Config;
 use crate::errors::Failure;
 use crate::runtime::current_device;
-
-/// How often a rank of this process has met others, by what they knew. The next time they meet
-/// elsewhere: a place may still be open when its ranks are through and come again.
-static MET: Mutex<Option<HashMap<Meeting, u32>>> = Mutex::new(None);
-
-/// What the ranks know, and which of them it is.
-type Meeting = (Vec<u8>, u32);
 
 /// What a rank joins with.
 pub(super) struct Agreed {
@@ -38,11 +29,8 @@ pub(super) struct Agreed {
 /// Joins; rank 0 opens the place.
 pub(super) fn meet(agreed: Agreed) -> Result<Arc<Comm>, Failure> {
     let Agreed { call, known, ranks, rank, device, config, name, topology } = agreed;
-    let key = (known, rank);
-    let before = MET.lock().get_or_insert_default().get(&key).copied().unwrap_or(0);
-    let known = [key.0.as_slice(), &before.to_le_bytes()];
-    let place = RootInfo::agreed(device, &known).map_err(Failure::from_system)?;
-    let made = create(Recipe {
+    let place = RootInfo::agreed(device, &[&known]).map_err(Failure::from_system)?;
+    create(Recipe {
         call,
         ranks,
         rank,
@@ -54,9 +42,7 @@ pub(super) fn meet(agreed: Agreed) -> Result<Arc<Comm>, Failure> {
         members: None,
         opens: rank == 0,
         hopeless: None,
-    })?;
-    *MET.lock().get_or_insert_default().entry(key).or_insert(0) += 1;
-    Ok(made)
+    })
 }
 
 /// Joins with the current device, by what `known` says.

@@ -11,7 +11,7 @@ use crate::border::{hccl_call, present};
 use crate::config::Config;
 use crate::environment::environment;
 use crate::errors::{Failure, Record, Status};
-use crate::runtime::arena;
+use crate::runtime::{arena, log_line};
 
 /// Most devices that a host can have.
 const DEVICES_MAX: u32 = 64;
@@ -37,7 +37,13 @@ hccl_call! {
         }
         // What one of them alone cannot have must not keep the others waiting.
         for &device in devices {
-            arena(device)?;
+            arena(device).map_err(|failure| {
+                let expect = "devices that this process sees and that can start";
+                let record = Record::argument(CALL, "devices", &device.to_string(), expect);
+                // What the runtime said of it is in the log and among the messages.
+                log_line!(Error, CALL, "{}", failure.record.text);
+                Failure::new(Status::Internal, record)
+            })?;
         }
         let environment = environment()?;
         let server = Server::open(devices[0])?;

@@ -1,8 +1,7 @@
 //! How a rank becomes part of a communicator.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use hccl::{Communicator, Forced, HcclAlgo, Options, Topology};
@@ -122,8 +121,6 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         devices,
         members,
         resources: Resources::default(),
-        resumed: AtomicU32::new(0),
-        subs: Mutex::new(HashMap::new()),
         _name: claim,
     };
     Ok(Arc::new(Comm {
@@ -131,6 +128,7 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         device,
         issue: Mutex::new(()),
         suspended: AtomicBool::new(false),
+        destroyed: AtomicBool::new(false),
         origin: Arc::new(origin),
     }))
 }
@@ -200,6 +198,7 @@ pub(super) fn meet_again(
         device,
         issue: Mutex::new(()),
         suspended: AtomicBool::new(false),
+        destroyed: AtomicBool::new(false),
         origin: origin.clone(),
     }))
 }

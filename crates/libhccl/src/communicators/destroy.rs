@@ -1,6 +1,7 @@
 //! The end of a communicator.
 
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::state::{Phase, tell_observers};
@@ -44,6 +45,7 @@ pub(crate) fn destroy(call: &str, handle: *mut c_void) -> Result<(), Failure> {
     tell_observers(handle, Phase::DestroyPre);
     // Two threads may destroy it at a time; one of them does.
     COMMS.remove(handle).ok_or_else(|| unknown(call, handle))?;
+    comm.destroyed.store(true, Ordering::Relaxed);
     let deadline = Instant::now() + DRAIN;
     while comm.engine.is_busy() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_micros(200));

@@ -11,9 +11,8 @@ mod root_info;
 mod state;
 mod sub;
 
-use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hccl::{Communicator, Options, Topology};
@@ -39,6 +38,7 @@ pub(crate) struct Comm {
     /// Held while an operation is started and queued, so that both happen in one order.
     issue: Mutex<()>,
     suspended: AtomicBool,
+    destroyed: AtomicBool,
     pub(crate) origin: Arc<Origin>,
 }
 
@@ -60,14 +60,20 @@ pub(crate) struct Origin {
     pub(crate) members: Option<Vec<u32>>,
     /// What programs asked of it for operators of their own.
     pub(crate) resources: Resources,
-    /// How often its ranks have met again.
-    resumed: AtomicU32,
-    /// How many communicators were made of it, by what they were made of.
-    subs: Mutex<HashMap<Vec<u8>, u32>>,
     _name: names::Name,
 }
 
 impl Comm {
+    /// Refuses a communicator that was destroyed after a call was kept for the end of a group.
+    pub(crate) fn still_there(&self, call: &str) -> Result<(), Failure> {
+        if self.destroyed.load(Ordering::Relaxed) {
+            let value = format!("{}, which was destroyed meanwhile", self.engine.name());
+            let expect = "a communicator that lives until the group has ended";
+            return Err(Failure::argument(call, "comm", &value, expect));
+        }
+        Ok(())
+    }
+
     /// To be held while an operation is started and queued. A tuner plugin that starts one while it
     /// is asked about another would wait for itself.
     pub(crate) fn in_order(&self, call: &str) -> Result<MutexGuard<'_, ()>, Failure> {

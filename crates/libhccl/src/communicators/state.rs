@@ -100,20 +100,15 @@ hccl_call! {
         tell_observers(handle, Phase::ResumePre);
         let again = {
             let _nobody_issues = comm.in_order(CALL)?;
-            let known = [
-                comm.origin.place.as_slice(),
-                b"resume",
-                &comm.origin.resumed.load(Ordering::Relaxed).to_le_bytes(),
-            ];
+            let known =
+                [comm.origin.place.as_slice(), b"resume", comm.engine.name().as_bytes()];
             let place = RootInfo::agreed(comm.device, &known).map_err(Failure::from_system)?;
             let hopeless = until_one_ends(&comm, (0..comm.engine.ranks()).collect());
             if comm.engine.rank() == 0 {
                 let server = Server::open_at(place.clone())?;
                 server.serve_unless(environment()?.connect_timeout, Some(hopeless.clone()))?;
             }
-            let again = meet_again(&comm, &place, hopeless)?;
-            comm.origin.resumed.fetch_add(1, Ordering::Relaxed);
-            again
+            meet_again(&comm, &place, hopeless)?
         };
         COMMS.replace(handle, again).ok_or_else(|| unknown(CALL, handle))?;
         tell_observers(handle, Phase::ResumePost);

@@ -145,13 +145,10 @@ fn split(
     name: String,
 ) -> Result<Arc<Comm>, Failure> {
     let origin = &parent.origin;
-    let mut key = mark.to_vec();
-    key.extend(ranks.iter().flat_map(|rank| rank.to_le_bytes()));
-    // The same members may part and come together again.
-    let before = origin.subs.lock().get(&key).copied().unwrap_or(0);
-    let known = [origin.place.as_slice(), b"sub", &key, &before.to_le_bytes()];
+    let list: Vec<u8> = ranks.iter().flat_map(|rank| rank.to_le_bytes()).collect();
+    let known = [origin.place.as_slice(), b"sub", parent.engine.name().as_bytes(), mark, &list];
     let meeting = RootInfo::agreed(parent.device, &known).map_err(Failure::from_system)?;
-    let made = create(Recipe {
+    create(Recipe {
         call,
         ranks: ranks.len() as u32,
         rank: place,
@@ -163,7 +160,5 @@ fn split(
         members: Some(ranks.to_vec()),
         opens: place == 0,
         hopeless: Some(until_one_ends(parent, ranks.to_vec())),
-    })?;
-    *origin.subs.lock().entry(key).or_insert(0) += 1;
-    Ok(made)
+    })
 }
