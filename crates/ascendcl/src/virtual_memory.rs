@@ -24,6 +24,8 @@ pub struct Properties {
     attribute: i32,
     location_id: u32,
     location_type: i32,
+    /// Named, so that what programs get has no byte of anything else.
+    padding: u32,
     reserve: u64,
 }
 const _: () = assert!(size_of::<Properties>() == 32);
@@ -290,6 +292,7 @@ acl! {
             attribute: found.attribute(),
             location_id: found.device(),
             location_type: 1,
+            padding: 0,
             reserve: 0,
         })
     }
