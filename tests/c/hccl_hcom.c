@@ -454,6 +454,22 @@ static void wishes(void)
     OK(HcomDestroy());
 }
 
+/** The older products do not wait for longer than they can count. */
+static void a_wait_that_the_product_does_not_have(void)
+{
+    HcomInitConfig config;
+    char seconds[] = "17341";
+    memset(&config, 0, sizeof config);
+    config.execTimeOut = seconds;
+    setenv("SOFTNPU_SOC", "Ascend310P3", 1);
+    NEED(aclrtSetDevice(0));
+    CODE(HCCL_E_PARA, HcomInitByMasterInfo("::1", "1", "0", "1", "::1", &config));
+    MESSAGE("execTimeOut", "17341", "17340s");
+    seconds[4] = '0';
+    OK(HcomInitByMasterInfo("::1", "1", "0", "1", "::1", &config));
+    OK(HcomDestroy());
+}
+
 static void misuse_body(struct rank *rank)
 {
     uint32_t list[3] = {0, 1, 0}, number = 0;
@@ -528,6 +544,7 @@ int main(void)
     RUN(without_a_world);
     RUN(masters_that_are_none);
     RUN(wishes);
+    RUN(a_wait_that_the_product_does_not_have);
     RUN(wrong_arguments);
     return check_end();
 }

@@ -26,66 +26,11 @@ static ssize_t give(int end, void *from, size_t size)
     return write(end, from, size);
 }
 
-/** One rank, which does no more than to join; the root's process is gone at once. */
-static void be_a_rank(uint32_t rank, int to[PROCESSES][2])
+/** Joins the other processes as this rank. */
+static HcclComm join(uint32_t rank, int to[PROCESSES][2])
 {
     HcclRootInfo root;
     HcclComm comm = NULL;
-    atomic_store(&check_failures, 0);
-    NEED(aclInit(NULL));
-    NEED(aclrtSetDevice((int32_t)rank));
-    if (rank == 0) {
-        NEED(HcclGetRootInfo(&root));
-        for (int i = 1; i < PROCESSES; ++i) {
-            pass(to[i][1], &root, give);
-        }
-    } else {
-        pass(to[rank][0], &root, read);
-    }
-    OK(HcclCommInitRootInfo(PROCESSES, &root, rank, &comm));
-    fflush(NULL);
-    _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
-}
-
-static void a_root_that_leaves_at_once(void)
-{
-    for (int round = 0; round < ROUNDS; ++round) {
-        int to[PROCESSES][2];
-        pid_t children[PROCESSES];
-        for (int i = 0; i < PROCESSES; ++i) {
-            NEED(pipe(to[i]));
-        }
-        for (uint32_t i = 0; i < PROCESSES; ++i) {
-            children[i] = fork();
-            if (children[i] == 0) {
-                be_a_rank(i, to);
-            }
-        }
-        for (int i = 0; i < PROCESSES; ++i) {
-            int status = -1;
-            AT("waiting for a rank");
-            waitpid(children[i], &status, 0);
-            THAT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-            close(to[i][0]);
-            close(to[i][1]);
-        }
-    }
-}
-
-/* ---- a member ends before it comes ---- */
-
-/** The rank that ends; the first one opens the meeting, the others come to it. */
-static uint32_t ends;
-
-static void be_a_member(uint32_t rank, int to[PROCESSES][2])
-{
-    uint32_t members[] = {3, 2, 1, 0};
-    HcclRootInfo root;
-    HcclComm comm = NULL, sub = NULL;
-    HcclCommConfig config;
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
-    atomic_store(&check_failures, 0);
     NEED(aclInit(NULL));
     NEED(aclrtSetDevice((int32_t)rank));
     if (rank == 0) {
@@ -97,6 +42,61 @@ static void be_a_member(uint32_t rank, int to[PROCESSES][2])
         pass(to[rank][0], &root, read);
     }
     NEED(HcclCommInitRootInfo(PROCESSES, &root, rank, &comm));
+    return comm;
+}
+
+/** Runs a body in a process per rank; one of them may be meant to be killed. */
+static void in_processes(void (*body)(uint32_t rank, int to[PROCESSES][2]), uint32_t killed)
+{
+    int to[PROCESSES][2];
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; ++i) {
+        NEED(pipe(to[i]));
+    }
+    for (uint32_t i = 0; i < PROCESSES; ++i) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            atomic_store(&check_failures, 0);
+            body(i, to);
+            fflush(NULL);
+            _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+        }
+    }
+    for (uint32_t i = 0; i < PROCESSES; ++i) {
+        int status = -1;
+        AT("waiting for a rank");
+        THAT(children[i] > 0 && waitpid(children[i], &status, 0) == children[i]);
+        THAT(i == killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        close(to[i][0]);
+        close(to[i][1]);
+    }
+}
+
+/** One rank, which does no more than to join; the root's process is gone at once. */
+static void be_a_rank(uint32_t rank, int to[PROCESSES][2])
+{
+    join(rank, to);
+}
+
+static void a_root_that_leaves_at_once(void)
+{
+    for (int round = 0; round < ROUNDS; ++round) {
+        in_processes(be_a_rank, UINT32_MAX);
+    }
+}
+
+/* ---- a member ends before it comes ---- */
+
+/** The rank that ends; the first one opens the meeting, the others come to it. */
+static uint32_t ends;
+
+static void be_a_member(uint32_t rank, int to[PROCESSES][2])
+{
+    uint32_t members[] = {3, 2, 1, 0};
+    HcclComm comm = join(rank, to), sub = NULL;
+    HcclCommConfig config;
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
     if (rank == ends) {
         kill(getpid(), SIGKILL);
     }
@@ -106,33 +106,13 @@ static void be_a_member(uint32_t rank, int to[PROCESSES][2])
     CODE(HCCL_E_NETWORK, HcclCommResume(comm));
     MESSAGE("EI0015", "has ended");
     OK(HcclCommDestroy(comm));
-    fflush(NULL);
-    _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
 }
 
 /** The others learn at once who has ended. */
 static void a_member_that_ends(void)
 {
     for (ends = 1; ends < PROCESSES; ends += 2) {
-        int to[PROCESSES][2];
-        pid_t children[PROCESSES];
-        for (int i = 0; i < PROCESSES; ++i) {
-            NEED(pipe(to[i]));
-        }
-        for (uint32_t i = 0; i < PROCESSES; ++i) {
-            children[i] = fork();
-            if (children[i] == 0) {
-                be_a_member(i, to);
-            }
-        }
-        for (uint32_t i = 0; i < PROCESSES; ++i) {
-            int status = -1;
-            AT("waiting for a member");
-            waitpid(children[i], &status, 0);
-            THAT(i == ends ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
-            close(to[i][0]);
-            close(to[i][1]);
-        }
+        in_processes(be_a_member, ends);
     }
 }
 

@@ -180,7 +180,7 @@ static void fields_out_of_range(void)
     config = default_config();
     snprintf(config.hcclRetryParams, sizeof config.hcclRetryParams, "MaxCnt:11, HoldTime:1");
     CODE(HCCL_E_PARA, HcclCommInitRootInfoConfig(1, &root, 0, &config, &comm));
-    MESSAGE("hcclRetryParams", "MaxCnt:11", "MaxCnt:<1 to 10>");
+    MESSAGE("hcclRetryParams", "MaxCnt:11", "MaxCnt:<1-10>");
     snprintf(config.hcclRetryParams, sizeof config.hcclRetryParams,
              "MaxCnt:1, HoldTime:5000, IntervalTime:1000");
     config.hcclOpExpansionMode = 99; /* a warning */

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use hccl::{HcclAlgo, Product};
 
-use crate::environment::exec_seconds;
+use crate::environment::{exec_timeout, parse_algo};
 use crate::errors::Failure;
+use crate::expansion;
 use crate::runtime::product;
-use crate::{expansion, retry};
 
 /// Size of the newest layout that this library knows (version 11).
 const SIZE: usize = 2248;
@@ -95,7 +95,7 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
         Some(seconds) => {
             // Read as a signed number: other negative values than "not set" are out of range.
             let signed = i64::from(seconds.cast_signed());
-            let taken = u64::try_from(signed).ok().and_then(|it| exec_seconds(product(), it));
+            let taken = u64::try_from(signed).ok().and_then(|it| exec_timeout(product(), it).ok());
             if taken.is_none() {
                 crate::runtime::log_line!(
                     Warning,
@@ -103,7 +103,7 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
                     "hcclExecTimeOut {signed} is out of range on this product and ignored"
                 );
             }
-            taken.map(|seconds| (seconds > 0).then(|| Duration::from_secs(seconds)))
+            taken
         }
         None => None,
     };
@@ -111,11 +111,9 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
     let buffer_bytes = set(1, 24).map(|megabytes| u64::from(megabytes) << 20);
     let algo = if has(8, 1920) { text(call, "hcclAlgo", &bytes[320..1920])? } else { None };
     let algo = match algo.filter(|text| !text.trim().is_empty()) {
-        Some(text) => Some(HcclAlgo::parse("hcclAlgo", &text).map_err(|error| {
-            let expect =
-                format!("{} ({}; allowed is {})", HcclAlgo::EXPECT, error.why, error.allowed);
-            bad("hcclAlgo", text, &expect)
-        })?),
+        Some(text) => {
+            Some(parse_algo("hcclAlgo", &text).map_err(|expect| bad("hcclAlgo", text, &expect))?)
+        }
         None => None,
     };
     let udi = if has(3, 288) { text(call, "hcclUdi", &bytes[160..288])? } else { None };
@@ -134,8 +132,10 @@ pub(crate) unsafe fn read(call: &str, config: *const u8) -> Result<Config, Failu
     if has(8, 2098)
         && let Some(params) = text(call, "hcclRetryParams", &bytes[1970..2098])?
     {
-        retry::check_params(&params)
-            .map_err(|expect| bad("hcclRetryParams", params.clone(), expect))?;
+        // It is written as the variable is, but blanks may stand in it.
+        let bare: String = params.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+        hccl_cluster::environment::check("HCCL_OP_RETRY_PARAMS", &bare)
+            .map_err(|wrong| bad("hcclRetryParams", params, wrong.expect))?;
     }
     let window_gigabytes = has(10, 2240).then(|| u64_at(&bytes, 2232));
     if window_gigabytes == Some(0) {

@@ -52,27 +52,46 @@ const STEP_SECONDS: u64 = 68;
 /// The longest wait there.
 const LONGEST_SECONDS: u64 = 17340;
 
-/// Seconds that a product waits where so many are asked for; 0 is for as long as it takes. `None`
-/// for a number that it does not take.
-pub(crate) fn exec_seconds(product: Product, seconds: u64) -> Option<u64> {
+/// The longest wait on the others.
+const LONGEST_ANYWHERE: u64 = 2_147_483_647;
+
+/// How long a product waits where so many seconds are asked for: 0 is for as long as it takes,
+/// which is `None`. The error says what is allowed.
+pub(crate) fn exec_timeout(
+    product: Product,
+    seconds: u64,
+) -> Result<Option<Duration>, &'static str> {
     match product {
         Product::Ascend910 | Product::Ascend310P => {
+            if !(1..=LONGEST_SECONDS).contains(&seconds) {
+                return Err(
+                    "a number greater than or equal to 1s and less than or equal to 17340s",
+                );
+            }
             let whole = (seconds / STEP_SECONDS * STEP_SECONDS).max(STEP_SECONDS);
-            (1..=LONGEST_SECONDS).contains(&seconds).then_some(whole)
+            Ok(Some(Duration::from_secs(whole)))
         }
-        _ => (seconds <= 2_147_483_647).then_some(seconds),
+        _ if seconds > LONGEST_ANYWHERE => {
+            Err("a number greater than or equal to 0s and less than or equal to 2147483647s")
+        }
+        _ => Ok((seconds > 0).then(|| Duration::from_secs(seconds))),
     }
 }
 
 /// The variable that groups the devices of this host into servers, and these into superpods.
 const TOPOLOGY: &str = "SOFTNPU_TOPOLOGY";
 
-/// Reads the words of `HCCL_ALGO`, or of a configuration's `hcclAlgo`.
-pub(crate) fn parse_algo(name: &str, text: &str) -> Result<HcclAlgo, Failure> {
+/// Reads the words of `HCCL_ALGO`, of a configuration's `hcclAlgo`, or of one like it. The error
+/// says what is allowed.
+pub(crate) fn parse_algo(name: &str, text: &str) -> Result<HcclAlgo, String> {
     HcclAlgo::parse(name, text).map_err(|error| {
-        let expect = format!("{} ({}; allowed is {})", HcclAlgo::EXPECT, error.why, error.allowed);
-        Failure::new(Status::Para, Record::environment(name, text, &expect))
+        format!("{} ({}; allowed is {})", HcclAlgo::EXPECT, error.why, error.allowed)
     })
+}
+
+/// A variable that may not have its value.
+fn invalid(name: &str, value: &str, expect: &str) -> Failure {
+    Failure::new(Status::Para, Record::environment(name, value, expect))
 }
 
 /// The environment of this process.
@@ -120,76 +139,36 @@ impl Environment {
         lookup: impl Fn(&str) -> Option<String>,
         product: Product,
     ) -> Result<Self, Failure> {
-        hccl_cluster::environment::check_all(&lookup).map_err(|wrong| {
-            let record = Record::environment(wrong.name, &wrong.value, wrong.expect);
-            Failure::new(Status::Para, record)
-        })?;
+        hccl_cluster::environment::check_all(&lookup)
+            .map_err(|wrong| invalid(wrong.name, &wrong.value, wrong.expect))?;
+        // What is read from here on has been found to be a number in its range or one of its words.
         // An empty value, and the literal that tools write for one, mean unset.
         let get = |name: &str| lookup(name).filter(|v| !v.is_empty() && v != "EmptyString");
-        let number = |name: &str, range: std::ops::RangeInclusive<u64>, default, expect: &str| {
-            let Some(text) = get(name) else {
-                return Ok(default);
-            };
-            let value = text.parse().ok().filter(|value| range.contains(value));
-            value
-                .ok_or_else(|| Failure::new(Status::Para, Record::environment(name, &text, expect)))
-        };
-        let connect = number(
-            "HCCL_CONNECT_TIMEOUT",
-            120..=7200,
-            CONNECT_DEFAULT,
-            "a number greater than or equal to 120s and less than or equal to 7200s",
-        )?;
-        let exec = number(
-            "HCCL_EXEC_TIMEOUT",
-            0..=2_147_483_647,
-            EXEC_DEFAULT,
-            "a number greater than or equal to 0s and less than or equal to 2147483647s",
-        )?;
-        let exec = exec_seconds(product, exec).ok_or_else(|| {
-            let expect = "a number greater than or equal to 1s and less than or equal to 17340s";
-            let record = Record::environment("HCCL_EXEC_TIMEOUT", &exec.to_string(), expect);
-            Failure::new(Status::Para, record)
-        })?;
-        let buffer = number(
-            "HCCL_BUFFSIZE",
-            1..=u64::from(u32::MAX),
-            BUFFER_BYTES >> 20,
-            "equal to or greater than 1(MB)",
-        )?;
+        let number = |name: &str| get(name).and_then(|text| text.parse::<u64>().ok());
+        let exec = number("HCCL_EXEC_TIMEOUT").unwrap_or(EXEC_DEFAULT);
+        let exec_timeout = exec_timeout(product, exec)
+            .map_err(|expect| invalid("HCCL_EXEC_TIMEOUT", &exec.to_string(), expect))?;
         let algo = match get("HCCL_ALGO") {
-            Some(text) => Some(parse_algo("HCCL_ALGO", &text)?),
+            Some(text) => Some(
+                parse_algo("HCCL_ALGO", &text)
+                    .map_err(|expect| invalid("HCCL_ALGO", &text, &expect))?,
+            ),
             None => None,
         };
         let topology = match get(TOPOLOGY) {
             Some(text) => Some(text.parse::<Topology>().map_err(|error| {
                 let expect = format!("a topology such as 8x4 or 2+3+5 ({})", error.why);
-                Failure::new(Status::Para, Record::environment(TOPOLOGY, &text, &expect))
+                invalid(TOPOLOGY, &text, &expect)
             })?),
             None => None,
         };
-        let expansion = match get("HCCL_OP_EXPANSION_MODE") {
-            Some(word) => Some(expansion::parse(&word).ok_or_else(|| {
-                let name = "HCCL_OP_EXPANSION_MODE";
-                Failure::new(Status::Para, Record::environment(name, &word, expansion::EXPECT))
-            })?),
-            None => None,
-        };
-        let entry_log = number("HCCL_ENTRY_LOG_ENABLE", 0..=1, 0, "0 or 1")?;
-        let deterministic = match get("HCCL_DETERMINISTIC") {
-            // Reductions are in rank order always, which is what the strictest word asks for.
-            Some(word) => Some(match word.to_ascii_lowercase().as_str() {
-                "false" => 0,
-                "true" => 1,
+        // Reductions are in rank order always, which is what the strictest word asks for.
+        let deterministic =
+            get("HCCL_DETERMINISTIC").map(|word| match word.to_ascii_lowercase().as_str() {
                 "strict" => 2,
-                _ => {
-                    let record =
-                        Record::environment("HCCL_DETERMINISTIC", &word, "true, false or strict");
-                    return Err(Failure::new(Status::Para, record));
-                }
-            }),
-            None => None,
-        };
+                "true" => 1,
+                _ => 0,
+            });
         if deterministic == Some(2)
             && !matches!(product, Product::A2 | Product::A3 | Product::Ascend950)
         {
@@ -198,14 +177,16 @@ impl Environment {
             return Err(Failure::new(Status::NotSupport, record));
         }
         Ok(Self {
-            connect_timeout: Duration::from_secs(connect),
-            exec_timeout: (exec > 0).then(|| Duration::from_secs(exec)),
-            buffer_bytes: buffer << 20,
+            connect_timeout: Duration::from_secs(
+                number("HCCL_CONNECT_TIMEOUT").unwrap_or(CONNECT_DEFAULT),
+            ),
+            exec_timeout,
+            buffer_bytes: number("HCCL_BUFFSIZE").map_or(BUFFER_BYTES, |megabytes| megabytes << 20),
             algo,
             topology,
-            entry_log: entry_log == 1,
+            entry_log: number("HCCL_ENTRY_LOG_ENABLE") == Some(1),
             deterministic,
-            expansion,
+            expansion: get("HCCL_OP_EXPANSION_MODE").and_then(|word| expansion::parse(&word)),
             tuner_plugin: get("HCCL_TUNER_PLUGIN").filter(|path| path != "none"),
         })
     }

@@ -28,10 +28,6 @@ const WORDS: &[(&str, Mode)] = &[
     ("CCU_SCHED", Mode::CcuSched),
 ];
 
-/// Allowed words, for messages.
-pub(crate) const EXPECT: &str =
-    "HOST, HOST_TS, AI_CPU, AICPU_TS, AICPU_CacheDisable, AIV, CCU_MS or CCU_SCHED";
-
 /// Last number of the field `hcclOpExpansionMode`, which counts otherwise than the query.
 pub(crate) const LAST_CONFIGURED: u32 = 6;
 
@@ -70,5 +66,19 @@ mod tests {
         assert_eq!(mode(0, None, Product::A3), Mode::AiCpu);
         assert_eq!(mode(0, None, Product::Ascend950), Mode::CcuSched);
         assert_eq!(parse("aiv"), None);
+    }
+
+    #[test]
+    fn every_word_that_the_variable_may_be_is_known() {
+        let name = "HCCL_OP_EXPANSION_MODE";
+        let all = hccl_cluster::environment::VARIABLES;
+        let variable = all.iter().find(|variable| variable.name == name).unwrap();
+        let words = variable.expect.replace(" or ", ", ");
+        let words: Vec<&str> = words.split(", ").collect();
+        assert_eq!(words.len(), WORDS.len());
+        for word in words {
+            assert!(parse(word).is_some(), "{word}");
+            assert!(hccl_cluster::environment::check(name, word).is_ok(), "{word}");
+        }
     }
 }

@@ -73,8 +73,7 @@ pub(crate) fn misplaced(call: &str, why: &str) -> Failure {
         call,
         "group",
         &format!("open, and {why}"),
-        "calls of one kind: \
-        of communicator management, collectives, or HcclSend and HcclRecv",
+        "calls of one kind: of communicator management, collectives, or HcclSend and HcclRecv",
     );
     Failure::new(Status::NotSupport, record)
 }
@@ -88,46 +87,37 @@ pub(crate) fn manage(call: &str, job: Job) -> Result<(), Failure> {
     if !is_open() {
         return job();
     }
-    WORK.with_borrow_mut(|work| match work {
-        Work::None => {
-            *work = Work::Management(vec![job]);
-            Ok(())
+    WORK.with_borrow_mut(|work| {
+        match work {
+            Work::None => *work = Work::Management(vec![job]),
+            Work::Management(jobs) => jobs.push(job),
+            other => return Err(mixed(call, other)),
         }
-        Work::Management(jobs) => {
-            jobs.push(job);
-            Ok(())
-        }
-        other => Err(mixed(call, other)),
+        Ok(())
     })
 }
 
 /// Keeps a collective for the end of the group.
 pub(crate) fn keep_collective(collective: Collective) -> Result<(), Failure> {
-    WORK.with_borrow_mut(|work| match work {
-        Work::None => {
-            *work = Work::Collectives(vec![collective]);
-            Ok(())
+    WORK.with_borrow_mut(|work| {
+        match work {
+            Work::None => *work = Work::Collectives(vec![collective]),
+            Work::Collectives(all) => all.push(collective),
+            other => return Err(mixed(collective.call, other)),
         }
-        Work::Collectives(all) => {
-            all.push(collective);
-            Ok(())
-        }
-        other => Err(mixed(collective.call, other)),
+        Ok(())
     })
 }
 
 /// Keeps a message for the end of the group.
 pub(crate) fn keep_message(message: Message) -> Result<(), Failure> {
-    WORK.with_borrow_mut(|work| match work {
-        Work::None => {
-            *work = Work::Messages(vec![message]);
-            Ok(())
+    WORK.with_borrow_mut(|work| {
+        match work {
+            Work::None => *work = Work::Messages(vec![message]),
+            Work::Messages(all) => all.push(message),
+            other => return Err(mixed(message.call, other)),
         }
-        Work::Messages(all) => {
-            all.push(message);
-            Ok(())
-        }
-        other => Err(mixed(message.call, other)),
+        Ok(())
     })
 }
 

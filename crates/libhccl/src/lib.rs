@@ -21,7 +21,6 @@ mod memory;
 mod operators;
 mod rank_graph;
 mod resources;
-mod retry;
 mod runtime;
 mod settings;
 mod support;

@@ -136,6 +136,16 @@ pub(crate) fn all_to_all_vc(
         .go()
 }
 
+/// Refuses two words for the length of the own rank's part that differ.
+fn own_count(call: &str, listed: (&str, u64), said: (&str, u64)) -> Result<(), Failure> {
+    if listed.1 == said.1 {
+        return Ok(());
+    }
+    let (field, expect) =
+        (format!("{} of the own rank", listed.0), format!("as {}, {}", said.0, said.1));
+    Err(Failure::argument(call, &field, &listed.1.to_string(), &expect))
+}
+
 pub(crate) fn all_gather_v(
     on: On,
     send: *mut c_void,
@@ -151,11 +161,7 @@ pub(crate) fn all_gather_v(
     let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
     let counts = list(call, "recvCounts", receive_counts, ranks)?;
     let displacements = list(call, "recvDispls", receive_displacements, ranks)?;
-    if counts[rank] != send_count {
-        let expect = format!("as sendCount, {send_count}");
-        let value = counts[rank].to_string();
-        return Err(Failure::argument(call, "recvCounts of the own rank", &value, &expect));
-    }
+    own_count(call, ("recvCounts", counts[rank]), ("sendCount", send_count))?;
     apart(call, send, receive)?;
     let data_type = movable(call, data_type)?;
     let lengths = Lengths::Rows(extents(call, counts, displacements)?);
@@ -181,11 +187,7 @@ pub(crate) fn reduce_scatter_v(
     let (ranks, rank) = (comm.engine.ranks() as usize, comm.engine.rank() as usize);
     let counts = list(call, "sendCounts", send_counts, ranks)?;
     let displacements = list(call, "sendDispls", send_displacements, ranks)?;
-    if counts[rank] != receive_count {
-        let expect = format!("as recvCount, {receive_count}");
-        let value = counts[rank].to_string();
-        return Err(Failure::argument(call, "sendCounts of the own rank", &value, &expect));
-    }
+    own_count(call, ("sendCounts", counts[rank]), ("recvCount", receive_count))?;
     apart(call, send, receive)?;
     let (data_type, op) = reducible(call, data_type, op)?;
     let lengths = Lengths::Rows(extents(call, counts, displacements)?);

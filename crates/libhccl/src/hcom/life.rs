@@ -2,15 +2,14 @@
 
 use std::ffi::{c_char, c_void};
 use std::net::IpAddr;
-use std::time::Duration;
 
-use hccl::HcclAlgo;
 use hccl_abi::c_text;
 
 use super::{forget, made, remember};
 use crate::border::{hccl_call, present};
 use crate::communicators::{check_process, end, join_agreed};
 use crate::config::{Config, strict_is_there};
+use crate::environment::{exec_timeout, parse_algo};
 use crate::errors::Failure;
 use crate::graph::WORLD;
 use crate::runtime::{current_device, log_line, physical_device, product};
@@ -25,8 +24,6 @@ pub struct InitConfig {
 }
 const _: () = assert!(size_of::<InitConfig>() == 24);
 
-/// Longest time that an operation may wait, in seconds.
-const TIMEOUT_MAX: u64 = 2_147_483_647;
 /// Most ranks of a world.
 pub(super) const RANKS_MAX: u64 = 32_768;
 /// The last port of a master.
@@ -42,19 +39,19 @@ pub(super) unsafe fn read(call: &str, config: *const InitConfig) -> Result<Confi
         return Ok(wishes);
     }
     // SAFETY: not NULL; (1).
-    let InitConfig { algo, exec_timeout, deterministic } = unsafe { *config };
+    let InitConfig { algo, exec_timeout: seconds, deterministic } = unsafe { *config };
     // SAFETY: (1).
-    let (algo, seconds) = unsafe { (c_text(algo), c_text(exec_timeout)) };
+    let (algo, seconds) = unsafe { (c_text(algo), c_text(seconds)) };
     if let Some(text) = algo.filter(|text| !text.trim().is_empty()) {
-        wishes.algo = Some(HcclAlgo::parse("algo", &text).map_err(|error| {
-            let expect =
-                format!("{} ({}; allowed is {})", HcclAlgo::EXPECT, error.why, error.allowed);
-            Failure::argument(call, "algo", &text, &expect)
-        })?);
+        let algo = parse_algo("algo", &text);
+        wishes.algo = Some(algo.map_err(|expect| Failure::argument(call, "algo", &text, &expect))?);
     }
     if let Some(text) = seconds.filter(|text| !text.is_empty()) {
-        let seconds = number(call, "execTimeOut", &text, 0, TIMEOUT_MAX)?;
-        wishes.exec_timeout = Some((seconds > 0).then(|| Duration::from_secs(seconds)));
+        let seconds = number(call, "execTimeOut", &text, 0, u64::MAX)?;
+        wishes.exec_timeout = Some(
+            exec_timeout(product(), seconds)
+                .map_err(|expect| Failure::argument(call, "execTimeOut", &text, expect))?,
+        );
     }
     match deterministic {
         0 | 1 => {}
