@@ -647,6 +647,64 @@ static void events_between_processes(void)
     OK(aclrtDestroyEvent(event));
 }
 
+/** Waits for a record that is under way although later ones have ended. */
+static int role_patient(const char *word)
+{
+    aclrtEvent event = NULL;
+    need_stream();
+    NEED(aclrtIpcOpenEventHandle(unspell(word), &event));
+    OK(aclrtStreamWaitEvent(stream, event));
+    turn_give();
+    turn_take();
+    CODE(507046, aclrtSynchronizeStreamWithTimeout(stream, 30));
+    turn_give();
+    turn_take();
+    OK(aclrtSynchronizeStream(stream));
+    return role_end();
+}
+
+/** Later records on a stream that is not held up; here first, then also in another process. */
+static void records_that_overtake(void)
+{
+    aclrtEvent event = NULL;
+    aclrtIpcEventHandle handle;
+    aclrtStream slow = NULL, fast = NULL;
+    struct peer peer = {-1, -1, -1};
+    uint64_t *number = NULL;
+    char word[2 * sizeof handle.reserved + 1];
+    need_stream();
+    OK(aclrtCreateStream(&slow));
+    OK(aclrtCreateStream(&fast));
+    OK(aclrtMalloc((void **)&number, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_IPC));
+    for (int round = 0; round < 2; ++round) {
+        OK(aclrtMemset(number, 64, 0, 64));
+        OK(aclrtValueWait(number, 1, ACL_VALUE_WAIT_EQ, slow));
+        OK(aclrtRecordEvent(event, slow));
+        OK(aclrtStreamWaitEvent(stream, event));
+        if (round == 1) {
+            OK(aclrtIpcGetEventHandle(event, &handle));
+            spell(&handle, word);
+            peer = peer_start("patient", word);
+            peer_wait(peer);
+        }
+        for (int i = 0; i < 9; ++i) {
+            OK(aclrtRecordEvent(event, fast));
+        }
+        OK(aclrtSynchronizeEvent(event));
+        CODE(507046, aclrtSynchronizeStreamWithTimeout(stream, 300));
+        if (round == 1) {
+            peer_go(peer);
+            peer_wait(peer);
+        }
+        OK(aclrtValueWrite(number, 1, 0, fast));
+        OK(aclrtSynchronizeStream(stream));
+    }
+    peer_go(peer);
+    peer_end(peer);
+    OK(aclrtDestroyEvent(event));
+}
+
 /** Records behind a wait that nobody will end, and is ended by force. */
 static int role_recorder(const char *word)
 {
@@ -745,6 +803,9 @@ int main(int argc, char **argv)
         if (strcmp(role, "event") == 0) {
             return role_event(argv[2]);
         }
+        if (strcmp(role, "patient") == 0) {
+            return role_patient(argv[2]);
+        }
         return strcmp(role, "recorder") == 0 ? role_recorder(argv[2]) : role_failing(argv[2]);
     }
     RUN(bad_exports);
@@ -761,6 +822,7 @@ int main(int argc, char **argv)
     RUN(physical_memory_by_the_newer_calls);
     RUN(bad_events);
     RUN(events_between_processes);
+    RUN(records_that_overtake);
     RUN(a_recorder_that_died);
     RUN(a_record_behind_a_failure);
     return check_end();

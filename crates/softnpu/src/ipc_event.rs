@@ -1,13 +1,18 @@
 //! Events that several processes record and wait for.
 //!
 //! Each record draws a ticket in the event's shared slot, and says there when its stream has come to
-//! it. A wait means the last ticket that was drawn when it was called. Tickets are told apart as
-//! long as no more than [`TICKETS`] records are under way.
+//! it. A wait means the last ticket that was drawn when it was called.
+//!
+//! The slot has a place for each ticket modulo [`TICKETS`], where a later one overwrites an earlier
+//! one. A process remembers its own tickets that are under way and says them there in order, so that
+//! none seems to have ended before it did. Between processes that record the same event, tickets are
+//! told apart as long as no more than [`TICKETS`] are under way.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use hccl_os::sync::{AtomicU64, Ordering};
+use hccl_os::sync::Ordering;
 use hccl_os::wait::{SLEEP_MAX, sleep_on};
 use parking_lot::Mutex;
 
@@ -27,9 +32,22 @@ pub(crate) struct SharedEvent {
     signal: Signal,
     lent: Mutex<Option<u64>>,
     borrowed: Option<Borrowed>,
-    /// The last ticket of this process, and its stream.
-    own: AtomicU64,
-    setter: Mutex<Weak<Stream>>,
+    /// Tickets of this process that the slot does not say the end of yet, in order.
+    own: Mutex<VecDeque<Ticket>>,
+}
+
+/// A record of this process.
+#[derive(Debug)]
+struct Ticket {
+    number: u64,
+    stream: Weak<Stream>,
+    /// How it came to its end, if it did: 0 or the code of a failure.
+    code: Option<i32>,
+}
+
+/// Where a ticket has its place in the slot.
+fn place_of(ticket: u64) -> usize {
+    (ticket % TICKETS as u64) as usize
 }
 
 impl SharedEvent {
@@ -38,8 +56,7 @@ impl SharedEvent {
     }
 
     fn of(signal: Signal, borrowed: Option<Borrowed>) -> Arc<Self> {
-        let (lent, setter) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { signal, lent, borrowed, own: AtomicU64::new(0), setter })
+        Arc::new(Self { signal, lent: Mutex::default(), borrowed, own: Mutex::default() })
     }
 
     /// The event behind a handle of another process.
@@ -68,10 +85,13 @@ impl SharedEvent {
     }
 
     pub(crate) fn record(self: &Arc<Self>, stream: &Arc<Stream>) -> NpuResult<()> {
-        // A ticket is never drawn twice, whoever draws.
-        let ticket = self.signal.slot().issued.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
-        *self.setter.lock() = Arc::downgrade(stream);
-        self.own.store(ticket, Ordering::Release);
+        let ticket = {
+            let mut own = self.own.lock();
+            // A ticket is never drawn twice, whoever draws.
+            let number = self.signal.slot().issued.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+            own.push_back(Ticket { number, stream: Arc::downgrade(stream), code: None });
+            number
+        };
         let queued = stream.submit(Work::Task(Box::new(Mark { event: self.clone(), ticket })));
         if let Err(error) = &queued {
             // Nobody may wait for a place that does not exist.
@@ -144,33 +164,52 @@ impl SharedEvent {
 
     /// How a ticket came to its end, if it did: 0 or the code of a failure.
     fn result(&self, ticket: u64) -> Option<i32> {
-        let slot = self.signal.slot();
-        let at = (ticket % TICKETS as u64) as usize;
+        // What the slot does not say yet, this process knows.
+        if let Some(own) = self.own.lock().iter().rev().find(|own| own.number == ticket) {
+            return own.code;
+        }
+        let (slot, at) = (self.signal.slot(), place_of(ticket));
         let ended = slot.ended[at].load(Ordering::SeqCst) >= ticket;
         ended.then(|| slot.codes[at].load(Ordering::SeqCst))
     }
 
     fn end(&self, ticket: u64, code: i32) {
-        let slot = self.signal.slot();
-        let at = (ticket % TICKETS as u64) as usize;
+        let mut own = self.own.lock();
+        if let Some(own) = own.iter_mut().find(|own| own.number == ticket) {
+            own.code = Some(code);
+        }
+        let at = place_of(ticket);
+        while let Some(first) = own.iter().position(|own| place_of(own.number) == at)
+            && let Some(code) = own[first].code
+        {
+            let number = own[first].number;
+            self.publish(number, code);
+            own.remove(first);
+        }
+        drop(own);
+        self.signal.slot().changed();
+    }
+
+    /// Says in the slot how a ticket came to its end.
+    fn publish(&self, ticket: u64, code: i32) {
+        let (slot, at) = (self.signal.slot(), place_of(ticket));
         if slot.ended[at].load(Ordering::SeqCst) < ticket {
             slot.codes[at].store(code, Ordering::SeqCst);
             slot.ended[at].fetch_max(ticket, Ordering::SeqCst);
         }
-        slot.changed();
     }
 
     /// The stream of this process that will end a ticket.
     fn setter(&self, ticket: u64) -> Option<Arc<Stream>> {
-        if self.own.load(Ordering::Acquire) != ticket {
-            return None;
-        }
-        self.setter.lock().upgrade().filter(|stream| !stream.is_idle())
+        let own = self.own.lock();
+        let stream = own.iter().rev().find(|own| own.number == ticket)?.stream.upgrade();
+        drop(own);
+        stream.filter(|stream| !stream.is_idle())
     }
 
     /// Whether anybody is left who could end a ticket that is under way.
     fn check_life(&self, ticket: u64) -> NpuResult<()> {
-        let is_own = self.own.load(Ordering::Acquire) == ticket;
+        let is_own = self.own.lock().iter().any(|own| own.number == ticket);
         let alive = is_own
             || match &self.borrowed {
                 Some(borrowed) => borrowed.lender_lives(),
