@@ -321,12 +321,16 @@ static int role_too_late(const char *key)
 /** Memory that was freed, or went with its device, is not found by its key. */
 static void a_key_of_freed_memory(void)
 {
-    void *block = NULL;
+    void *block = NULL, *again = NULL;
     char key[65];
     need_stream();
     OK(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
     OK(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
     OK(aclrtFree(block));
+    peer_end(peer_start("late", key));
+    /* Not even when other memory is there by then. */
+    OK(aclrtMalloc(&again, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
+    THAT(again == block);
     peer_end(peer_start("late", key));
     OK(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
     OK(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
@@ -423,6 +427,24 @@ static int take_over(const char *word, int is_new)
     OK(aclrtFreePhysical(handle));
     OK(aclrtReleaseMemAddress(p));
     return role_end();
+}
+
+/** Pieces that are neighbours by chance are not one range that a key can stand for. */
+static void a_key_for_one_piece(void)
+{
+    aclrtPhysicalMemProp prop = prop_of_device(1);
+    aclrtDrvMemHandle one = NULL, two = NULL;
+    unsigned char *p = NULL;
+    char key[65];
+    need_stream();
+    OK(aclrtMallocPhysical(&one, 2 * MIB, &prop, 0));
+    OK(aclrtMallocPhysical(&two, 2 * MIB, &prop, 0));
+    OK(aclrtReserveMemAddress((void **)&p, 4 * MIB, 0, NULL, 1));
+    OK(aclrtMapMem(p, 2 * MIB, 0, one, 0));
+    OK(aclrtMapMem(p + 2 * MIB, 2 * MIB, 0, two, 0));
+    CODE(107000, aclrtIpcMemGetExportKey(p, 4 * MIB, key, sizeof key, 1));
+    CODE(107000, aclrtIpcMemGetExportKey(p + MIB, 2 * MIB, key, sizeof key, 1));
+    OK(aclrtIpcMemGetExportKey(p + 2 * MIB, 2 * MIB, key, sizeof key, 1));
 }
 
 static void share_physical(int is_new)
@@ -818,6 +840,7 @@ int main(int argc, char **argv)
     RUN(a_forked_child_shares_nothing);
     RUN(a_key_of_freed_memory);
     RUN(an_exporter_that_died);
+    RUN(a_key_for_one_piece);
     RUN(physical_memory_between_processes);
     RUN(physical_memory_by_the_newer_calls);
     RUN(bad_events);

@@ -254,6 +254,9 @@ static void reductions(void)
                                   NULL));
     CODE(107000, aclrtReduceAsync(to, from, 6, ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM, ACL_FLOAT, stream,
                                   NULL));
+    CODE(107000, aclrtReduceAsync(to, to + 4, 8, ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM, ACL_FLOAT, stream,
+                                  NULL));
+    MESSAGE("overlap");
     CODE(107000, aclrtReduceAsync(to + 2, from, 4, ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM, ACL_FLOAT,
                                   stream, NULL));
     CODE(107000, aclrtReduceAsync(to, from, MIB, ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM, ACL_FLOAT, stream,
@@ -377,6 +380,9 @@ static void batches(void)
     CODE(100000, aclrtMemcpyBatch(BATCH, &failed));
     THAT(failed == SIZE_MAX);
     first[0] = 0;
+    for (size_t many = (size_t)1 << 45; many != 0; many <<= 6) {
+        CODE(100000, aclrtMemcpyBatch(dsts, rooms, srcs, sizes, many, attrs, first, many, &failed));
+    }
     first[1] = 6;
     CODE(100000, aclrtMemcpyBatch(BATCH, &failed));
     first[1] = 0;

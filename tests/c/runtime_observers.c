@@ -68,6 +68,9 @@ static void begin_and_end(void)
     CODE(100000, aclFinalizeCallbackUnRegister(ACL_REG_TYPE_ACL_DVPP, NULL));
     OK(aclInitCallbackRegister(ACL_REG_TYPE_ACL_RETR, on_init_failing, NULL));
     CODE(500001, aclInit(NULL));
+    OK(aclInitCallbackUnRegister(ACL_REG_TYPE_ACL_RETR, on_init_failing));
+    OK(aclInit(NULL));
+    OK(aclFinalize());
 }
 
 static void on_device(uint32_t device, aclrtDeviceState state, void *data)
@@ -188,14 +191,17 @@ static void on_exception_too(aclrtExceptionInfo *info)
     atomic_fetch_add(&exceptions, 10);
 }
 
-/** Lets a task fail after two that do not. */
-static void fail(aclrtStream stream, aclrtNotify notify)
+/** Lets a task fail after two that do not; who wants to hear of it is told soon after. */
+static void fail(aclrtStream stream, aclrtNotify notify, int told)
 {
     OK(aclrtRecordNotify(notify, stream));
     OK(aclrtWaitAndResetNotify(notify, stream, 1));
     OK(aclrtWaitAndResetNotify(notify, stream, 1));
     CODE(107019, aclrtSynchronizeStream(stream));
-    sleep_ms(200);
+    AT("waiting for those who are told");
+    while (atomic_load(&exceptions) < told) {
+        sleep_ms(1);
+    }
 }
 
 static void exceptions_are_told(void)
@@ -208,7 +214,7 @@ static void exceptions_are_told(void)
     NEED(aclrtCreateNotify(&notify, 0));
     OK(aclrtStreamGetId(stream, &id));
     OK(aclrtSetExceptionInfoCallback(on_exception));
-    fail(stream, notify);
+    fail(stream, notify, 1);
     THAT(atomic_load(&exceptions) == 1);
     THAT(found[0] == 2 && found[1] == (uint32_t)id && found[3] == 2 && found[4] == 107019);
     THAT(found[2] == (uint32_t)syscall(SYS_gettid));
@@ -218,16 +224,46 @@ static void exceptions_are_told(void)
     CODE(100000, aclrtExceptionInfoCallbackUnregister(NULL));
     OK(aclrtExceptionInfoCallbackRegister(on_exception_too));
     CODE(107000, aclrtExceptionInfoCallbackRegister(on_exception_too));
-    fail(stream, notify);
+    fail(stream, notify, 11);
     THAT(atomic_load(&exceptions) == 11);
     OK(aclrtExceptionInfoCallbackUnregister(on_exception_too));
-    fail(stream, notify);
+    fail(stream, notify, 11);
+    sleep_ms(200);
     THAT(atomic_load(&exceptions) == 11);
     THAT(aclrtGetTaskIdFromExceptionInfo(NULL) == UINT32_MAX);
     THAT(aclrtGetStreamIdFromExceptionInfo(NULL) == UINT32_MAX);
     THAT(aclrtGetThreadIdFromExceptionInfo(NULL) == UINT32_MAX);
     THAT(aclrtGetDeviceIdFromExceptionInfo(NULL) == UINT32_MAX);
     THAT(aclrtGetErrorCodeFromExceptionInfo(NULL) == UINT32_MAX);
+}
+
+static atomic_int listening;
+
+static void *listen_for_ever(void *argument)
+{
+    const uint64_t own = (uint64_t)pthread_self();
+    NEED(aclrtSetDevice(0));
+    NEED(aclrtSubscribeHostFunc(own, *(aclrtStream *)argument));
+    atomic_store(&listening, 1);
+    CODE(107012, aclrtProcessHostFunc(-1));
+    return NULL;
+}
+
+/** A thread that waits without a limit goes on when its subscription ends. */
+static void the_end_of_a_subscription(void)
+{
+    pthread_t thread;
+    aclrtStream stream = NULL;
+    NEED(aclrtSetDevice(0));
+    NEED(aclrtCreateStream(&stream));
+    NEED(pthread_create(&thread, NULL, listen_for_ever, &stream));
+    while (atomic_load(&listening) == 0) {
+        sleep_ms(1);
+    }
+    sleep_ms(20);
+    OK(aclrtUnSubscribeHostFunc((uint64_t)thread, stream));
+    AT("waiting for the thread");
+    pthread_join(thread, NULL);
 }
 
 static void functions_that_devices_call(void)
@@ -254,5 +290,6 @@ int main(void)
     RUN(aborts);
     RUN(exceptions_are_told);
     RUN(functions_that_devices_call);
+    RUN(the_end_of_a_subscription);
     return check_end();
 }

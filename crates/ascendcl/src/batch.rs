@@ -73,14 +73,14 @@ impl Batch {
             let allowed = "1 or more, with 1 attribute or more, and no more than copies";
             return Err(general(NpuError::argument("numBatches", given, allowed)));
         }
-        let first = self.first.list(self.kinds);
+        let first = self.first.list(self.kinds).map_err(general)?;
         let ascends = first.windows(2).all(|pair| pair[0] < pair[1]);
         if first[0] != 0 || !ascends || first[self.kinds - 1] >= self.count {
             let given = format!("{first:?}");
             let allowed = "numbers of copies that begin with 0 and ascend";
             return Err(general(NpuError::argument("attrsIndexes", given, allowed)));
         }
-        let ends = self.ends.list(self.kinds);
+        let ends = self.ends.list(self.kinds).map_err(general)?;
         for one in &ends {
             if !matches!((one.to.kind, one.from.kind), (DEVICE, HOST) | (HOST, DEVICE)) {
                 let given = format!("from type {} to type {}", one.from.kind, one.to.kind);

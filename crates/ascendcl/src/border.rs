@@ -150,12 +150,22 @@ impl<T: Copy> In<T> {
     }
 
     /// Reads `count` of them; NULL is an empty list.
-    pub(crate) fn list(self, count: usize) -> Vec<T> {
+    ///
+    /// # Errors
+    /// For a number that no memory holds.
+    pub(crate) fn list(self, count: usize) -> NpuResult<Vec<T>> {
+        let mut list = Vec::new();
         if self.0.is_null() || count == 0 {
-            return Vec::new();
+            return Ok(list);
         }
-        // SAFETY: readable for `count` of `T` by the contract of the C function it came to.
-        unsafe { std::slice::from_raw_parts(self.0, count) }.to_vec()
+        if list.try_reserve_exact(count).is_err() {
+            let allowed = "the number of entries in the list";
+            return Err(NpuError::argument("count", count, allowed));
+        }
+        // SAFETY: readable for `count` of `T` by the contract of the C function it came to, and no
+        // longer than a list can be.
+        list.extend_from_slice(unsafe { std::slice::from_raw_parts(self.0, count) });
+        Ok(list)
     }
 }
 
@@ -296,7 +306,7 @@ pub(crate) fn pids(list: In<i32>, count: usize) -> NpuResult<Vec<i32>> {
     if count == 0 {
         return Err(NpuError::argument("num", 0, "greater than 0"));
     }
-    Ok(list.list(count))
+    list.list(count)
 }
 
 /// The code that a function of the user's returned, as this call's own.

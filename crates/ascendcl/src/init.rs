@@ -42,7 +42,11 @@ acl! {
         life.references = 1;
         life.finalized = false;
         drop(life);
-        crate::life_callbacks::begin(&text)
+        crate::life_callbacks::begin(&text).inspect_err(|_| {
+            // Refused: it was not begun.
+            let mut life = LIFE.lock();
+            life.references = life.references.saturating_sub(1);
+        })
     }
 }
 

@@ -46,7 +46,7 @@ fn configured(config: In<Config>) -> NpuResult<Option<i32>> {
         return Err(NpuError::null("cfg.attrs"));
     }
     let mut device = None;
-    for attribute in attributes.list(count) {
+    for attribute in attributes.list(count)? {
         if !KINDS.contains(&attribute.kind) {
             let allowed = "an aclrtMallocAttrType from 0 to 3";
             return Err(NpuError::argument("cfg.attrs.attr", attribute.kind, allowed));
@@ -206,13 +206,14 @@ acl! {
         if pointer.is_null() {
             return Err(NpuError::null("ptr"));
         }
+        let runtime = runtime()?;
         let address = pointer as usize;
         let (start, bytes) = if let Some((start, mapped)) = virtual_memory::mapped_at(pointer.cast()) {
             (start, mapped.bytes() as usize)
         } else if let Some(foreign) = ipc_memory::at(pointer.cast()) {
             (foreign.base, foreign.len)
         } else {
-            let found = runtime()?.locate(pointer.cast());
+            let found = runtime.locate(pointer.cast());
             let found = found.and_then(|found| found.block.map(|block| (found.offset, block)));
             let Some((offset, block)) = found else {
                 let allowed = "an address in device memory that is allocated";
@@ -330,14 +331,20 @@ acl! {
             let allowed = format!("more than 0 and a multiple of {element}, as both addresses");
             return Err(NpuError::value("count", given, &allowed));
         }
+        let distance = (to as usize).abs_diff(from as usize);
+        if distance != 0 && distance < bytes {
+            let given = format!("{bytes} from {from:p} to {to:p}");
+            let allowed = "the same memory, or memory that does not overlap";
+            return Err(NpuError::value("dst", given, allowed));
+        }
         let stream = stream.here()?;
         on_device("dst", to, bytes)?;
         on_device("src", from, bytes)?;
         let (to, from) = (Address(to.cast()), Address(from.cast_mut().cast()));
         stream.submit(Work::Run(Some(Box::new(move || {
             let (to, from) = (to, from);
-            // SAFETY: both were found to be device memory of that many aligned elements; the
-            // caller answers for them until the stream has passed the task.
+            // SAFETY: both were found to be device memory of that many aligned elements, equal or
+            // apart; the caller answers for them until the stream has passed the task.
             unsafe { reducer.run(&[to.0], &[to.0.cast_const(), from.0.cast_const()], bytes / element) };
         }))))
     }

@@ -127,7 +127,7 @@ acl! {
             return Err(NpuError::argument("num", 0, "greater than 0"));
         }
         let found: NpuResult<Vec<_>> =
-            list.list(count).into_iter().map(NotifyHandle::get).collect();
+            list.list(count)?.into_iter().map(NotifyHandle::get).collect();
         found?.iter().for_each(|notify| notify.reset());
         Ok(())
     }
@@ -184,7 +184,7 @@ pub(crate) fn server_pids(list: In<ServerPid>, count: usize) -> NpuResult<Vec<i3
         return Err(NpuError::argument("num", 0, "greater than 0"));
     }
     let mut all = Vec::new();
-    for entry in list.list(count) {
+    for entry in list.list(count)? {
         if !crate::device::is_of_this_server(entry.pod_device)? {
             let what = format!("processes of device {} of another server", entry.pod_device);
             return Err(NpuError::unsupported(what));

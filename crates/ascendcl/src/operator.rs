@@ -26,7 +26,7 @@ fn execute(
         let operands = |(count, descs, buffers): (c_int, In<*const c_void>, In<*const c_void>)| {
             let count = usize::try_from(count)
                 .map_err(|_| NpuError::argument("the number of tensors", count, "0 or more"))?;
-            let (descs, buffers) = (descs.list(count), buffers.list(count));
+            let (descs, buffers) = (descs.list(count)?, buffers.list(count)?);
             if descs.len() != count || buffers.len() != count {
                 return Err(NpuError::null("the list of tensors"));
             }

@@ -150,7 +150,7 @@ pub unsafe extern "C" fn aclprofCreateConfig(
         if devices.is_null() && count > 0 {
             return Err(NpuError::null("deviceIdList"));
         }
-        for device in devices.list(count as usize) {
+        for device in devices.list(count as usize)? {
             runtime()?.device_of(i32::try_from(device).unwrap_or(-1))?;
         }
         made = handle(&WANTED, Arc::new(Wanted), "profiler configuration")?;

@@ -86,7 +86,7 @@ acl! {
             return Err(NpuError::argument("valueSize", size, &bytes.to_string()));
         }
         let mut number = [0; 8];
-        number[..bytes].copy_from_slice(&value.list(bytes));
+        number[..bytes].copy_from_slice(&value.list(bytes)?);
         let number = u64::from_le_bytes(number);
         match attribute {
             2 => wish.lock().flags = number as u32,

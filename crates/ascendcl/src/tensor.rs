@@ -129,7 +129,7 @@ fn or_null(name: &'static str, make: impl FnOnce() -> NpuResult<*mut c_void>) ->
 pub(crate) fn dims(count: c_int, list: In<i64>) -> NpuResult<Vec<i64>> {
     let count =
         usize::try_from(count).map_err(|_| NpuError::argument("numDims", count, "0 or more"))?;
-    let list = list.list(count);
+    let list = list.list(count)?;
     if list.len() != count {
         return Err(NpuError::null("dims"));
     }
@@ -387,7 +387,7 @@ fn set(attributes: *mut c_void, name: Text, value: Attribute) -> NpuResult<()> {
 fn list<T: Copy>(count: c_int, values: In<T>) -> NpuResult<Vec<T>> {
     let count =
         usize::try_from(count).map_err(|_| NpuError::argument("numValues", count, "0 or more"))?;
-    let list = values.list(count);
+    let list = values.list(count)?;
     if list.len() != count {
         return Err(NpuError::null("values"));
     }

@@ -46,7 +46,7 @@ fn ranges(count: usize, list: In<[i64; 2]>, name: &str) -> NpuResult<Vec<[i64; 2
     if list.is_null() && count > 0 {
         return Err(NpuError::null(name));
     }
-    let list = list.list(count);
+    let list = list.list(count)?;
     // -1 stands for no upper bound.
     if let Some([low, high]) = list.iter().find(|[low, high]| *high != -1 && low > high) {
         let given = format!("{low} to {high}");
@@ -101,7 +101,7 @@ acl! {
             return Err(NpuError::argument("length", 0, "greater than 0"));
         }
         let found = tensor(desc)?;
-        found.lock().constant = Some(Arc::from(data.list(length)));
+        found.lock().constant = Some(Arc::from(data.list(length)?));
         Ok(())
     }
 }

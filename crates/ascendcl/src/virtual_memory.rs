@@ -344,7 +344,7 @@ acl! {
         if count == 0 {
             return Err(NpuError::argument("count", 0, "greater than 0"));
         }
-        for access in list.list(count) {
+        for access in list.list(count)? {
             access.location.check()?;
             match access.flags {
                 READ_WRITE => {}

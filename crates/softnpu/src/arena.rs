@@ -60,13 +60,25 @@ pub struct Arena {
 struct State {
     /// Free pieces by offset; neighbours are merged.
     free: BTreeMap<u64, u64>,
-    /// Live allocations by offset: bytes that the user may touch, bytes taken.
-    live: BTreeMap<u64, (u64, u64)>,
+    /// Live allocations by offset.
+    live: BTreeMap<u64, Live>,
+    /// Allocations that were ever made.
+    made: u64,
     used: u64,
     /// The most that was ever used at a time.
     peak: u64,
     /// Counts resets, so that an owner from before one frees nothing after it.
     epoch: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    /// Bytes that the user may touch.
+    usable: u64,
+    /// Bytes taken.
+    taken: u64,
+    /// Which allocation of the arena it is.
+    number: u64,
 }
 
 impl Arena {
@@ -82,7 +94,7 @@ impl Arena {
         })?;
         segment.advise_huge();
         let free = BTreeMap::from([(0, len)]);
-        let state = State { free, live: BTreeMap::new(), used: 0, peak: 0, epoch: 0 };
+        let state = State { free, live: BTreeMap::new(), made: 0, used: 0, peak: 0, epoch: 0 };
         Ok(Self { segment, state: Mutex::new(state) })
     }
 
@@ -108,8 +120,8 @@ impl Arena {
         let small = if size >= PAGE { PAGE } else { GRANULE };
         let align = if huge { HUGE_PAGE } else { small };
         let usable = size.checked_next_multiple_of(32).and_then(|n| n.checked_add(tail));
-        let granule = if huge { HUGE_PAGE } else { GRANULE };
-        let taken = usable.and_then(|n| n.checked_next_multiple_of(granule));
+        // As long as it is aligned, so that there are no holes between allocations of a kind.
+        let taken = usable.and_then(|n| n.checked_next_multiple_of(align));
         let (Some(usable), Some(taken)) = (usable, taken) else {
             return full(format!("{size} bytes asked, the device has {total}"));
         };
@@ -142,7 +154,9 @@ impl Arena {
         if start + taken < offset + len {
             state.free.insert(start + taken, offset + len - start - taken);
         }
-        state.live.insert(start, (usable, taken));
+        state.made += 1;
+        let number = state.made;
+        state.live.insert(start, Live { usable, taken, number });
         state.used += taken;
         state.peak = state.peak.max(state.used);
         Ok(Block { offset: start, len: usable })
@@ -152,7 +166,7 @@ impl Arena {
     pub fn free(&self, offset: u64) -> bool {
         let mut state = self.state.lock();
         changed();
-        let Some((_, taken)) = state.live.remove(&offset) else {
+        let Some(Live { taken, .. }) = state.live.remove(&offset) else {
             return false;
         };
         self.clear(Block { offset, len: taken });
@@ -178,14 +192,15 @@ impl Arena {
         changed();
         let len = self.segment.len();
         if self.segment.release(0, len).is_err() {
-            for (&offset, &(_, taken)) in &state.live {
-                self.clear(Block { offset, len: taken });
+            for (&offset, live) in &state.live {
+                self.clear(Block { offset, len: live.taken });
             }
         }
-        let epoch = state.epoch + 1;
+        let (epoch, made) = (state.epoch + 1, state.made);
         *state = State {
             free: BTreeMap::from([(0, len as u64)]),
             live: BTreeMap::new(),
+            made,
             used: 0,
             peak: 0,
             epoch,
@@ -224,9 +239,15 @@ impl Arena {
 
     /// The live allocation that holds `offset`.
     pub fn block_at(&self, offset: u64) -> Option<Block> {
+        self.allocation_at(offset).map(|(block, _)| block)
+    }
+
+    /// As [`Self::block_at`], and a number that no other allocation of the arena ever has.
+    pub fn allocation_at(&self, offset: u64) -> Option<(Block, u64)> {
         let state = self.state.lock();
-        let (&start, &(len, _)) = state.live.range(..=offset).next_back()?;
-        (offset < start + len).then_some(Block { offset: start, len })
+        let (&start, &live) = state.live.range(..=offset).next_back()?;
+        let block = Block { offset: start, len: live.usable };
+        (offset < start + live.usable).then_some((block, live.number))
     }
 
     /// Offset of an address of this process, if it lies in the arena.
@@ -297,6 +318,17 @@ mod tests {
         }
         assert_eq!(arena.used(), 0);
         arena.allocate(64 << 20, 0, Pages::Huge).unwrap();
+    }
+
+    #[test]
+    fn there_are_no_holes_between_allocations_of_a_kind() {
+        for size in [100, 4096, 70_000, 1 << 20] {
+            let arena = arena();
+            for _ in 0..10 {
+                arena.allocate(size, 32, Pages::HugeFirst).unwrap();
+            }
+            assert_eq!(arena.state.lock().free.len(), 1, "{size}");
+        }
     }
 
     #[test]

@@ -46,11 +46,16 @@ pub fn forget(number: usize) -> bool {
 
 /// Tells everybody who wants to hear.
 pub(crate) fn tell(exception: Exception) {
-    let listeners: Vec<Listener> =
-        LISTENERS.lock().iter().map(|(_, listener)| listener.clone()).collect();
-    if !listeners.is_empty() {
+    let numbers: Vec<usize> = LISTENERS.lock().iter().map(|(number, _)| *number).collect();
+    if !numbers.is_empty() {
         crate::host_call::on_runtime_thread(Box::new(move || {
-            listeners.iter().for_each(|listener| listener(exception));
+            for number in numbers {
+                // Whoever was taken away meanwhile may not be there any more.
+                let found = LISTENERS.lock().iter().find(|one| one.0 == number).cloned();
+                if let Some((_, listener)) = found {
+                    listener(exception);
+                }
+            }
         }));
     }
 }

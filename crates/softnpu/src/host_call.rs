@@ -124,10 +124,14 @@ impl Mailbox {
         self.arrived.notify_one();
     }
 
-    /// Runs all calls that are there, waiting for a first one until `deadline`. False if none came.
+    /// Runs all calls that are there, waiting for a first one until `deadline`. False if none came,
+    /// or none will come any more.
     fn run_all(&self, deadline: Option<Instant>) -> bool {
         let mut calls = self.calls.lock();
         while calls.is_empty() {
+            if self.closed.load(Ordering::Acquire) {
+                return false;
+            }
             match deadline {
                 Some(deadline) => {
                     if self.arrived.wait_until(&mut calls, deadline).timed_out() && calls.is_empty()
@@ -243,8 +247,11 @@ impl ReportThreads {
         if entry.streams.is_empty()
             && let Some(ended) = threads.remove(&thread)
         {
-            // Streams that wait for calls of theirs must not wait for ever.
+            // Streams that wait for calls of theirs must not wait for ever, nor the thread itself.
+            let calls = ended.mailbox.calls.lock();
             ended.mailbox.closed.store(true, Ordering::Release);
+            ended.mailbox.arrived.notify_all();
+            drop(calls);
             ACTIVITY.ring();
         }
         Ok(())
@@ -266,7 +273,8 @@ impl ReportThreads {
     /// Runs the calls that wait for `thread`, which is the calling one.
     ///
     /// # Errors
-    /// 107012 for a thread without subscription, 507012 when none came in time.
+    /// 107012 for a thread without subscription, also where it ends meanwhile; 507012 when none came
+    /// in time.
     pub fn process(&self, thread: u64, limit: Option<Duration>) -> NpuResult<()> {
         let mailbox = self.threads.lock().get(&thread).map(|s| s.mailbox.clone());
         let Some(mailbox) = mailbox else {
@@ -274,6 +282,9 @@ impl ReportThreads {
         };
         if mailbox.run_all(limit.map(|limit| Instant::now() + limit)) {
             return Ok(());
+        }
+        if mailbox.closed.load(Ordering::Acquire) {
+            return Err(unknown_thread(thread));
         }
         let text = format!("No callback came within {:?}.", limit.unwrap_or_default());
         Err(NpuError::new(code::RT_REPORT_TIMEOUT, "EE1002", text))

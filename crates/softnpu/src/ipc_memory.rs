@@ -47,8 +47,11 @@ pub struct Foreign {
 /// 107000 for a range that begins inside a page or is not in one allocation of this process.
 pub fn export(address: *mut u8, size: usize, open: bool) -> NpuResult<String> {
     let found = runtime()?.locate(address);
-    let found = found.and_then(|found| found.block.map(|block| (found, block)));
-    let Some((found, block)) = found else {
+    // One allocation, also where the next one is mapped right behind it.
+    let found = found.and_then(|found| {
+        found.arena.allocation_at(found.offset).map(|allocation| (found, allocation))
+    });
+    let Some((found, (block, number))) = found else {
         let given = format!("{address:p}");
         return Err(NpuError::value("devPtr", given, "device memory that this process allocated"));
     };
@@ -73,12 +76,9 @@ pub fn export(address: *mut u8, size: usize, open: bool) -> NpuResult<String> {
         offset: found.offset,
         len: size as u64,
     };
-    let (epoch, start) = (arena.epoch(), found.offset);
-    // A key of memory that was freed leads nowhere.
-    let is_valid = move || {
-        arena.epoch() == epoch
-            && arena.block_at(start).is_some_and(|now| start + size as u64 <= now.offset + now.len)
-    };
+    let start = found.offset;
+    // A key of memory that was freed leads nowhere, whatever is allocated there by then.
+    let is_valid = move || arena.allocation_at(start).is_some_and(|(_, now)| now == number);
     let offer = Offer { place, fd, is_valid: Box::new(is_valid), keep: None };
     Ok(share::key(Kind::Memory, share::lend(Kind::Memory, offer, open)?))
 }

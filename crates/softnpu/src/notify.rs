@@ -92,7 +92,7 @@ impl Notify {
     /// [`Self::allow`] names.
     ///
     /// # Errors
-    /// 107000 for an imported notify and for one that was exported before.
+    /// 107000 for an imported notify.
     pub fn export(&self, open: bool) -> NpuResult<String> {
         if self.is_imported() {
             let allowed = "a notify that this process made";
@@ -101,6 +101,9 @@ impl Notify {
         let mut lent = self.lent.lock();
         if let Some(id) = *lent {
             // The key is the same for everybody, so whoever asks again gets it again.
+            if open {
+                share::open(Kind::Notify, id)?;
+            }
             return Ok(share::key(Kind::Notify, id));
         }
         let host = runtime()?.device(self.device)?.host();

@@ -10,13 +10,14 @@ use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hccl_os::OsError;
 use hccl_os::process::{own_id, own_user};
 use hccl_os::socket::{Connection, Listener, wait_for_any};
 use hccl_os::sync::{AtomicU32, Ordering};
+use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::error::{NpuError, NpuResult, code};
@@ -141,10 +142,9 @@ fn socket_name(token: u64) -> String {
 fn desk() -> NpuResult<&'static Desk> {
     // Refuses a forked child before it touches locks that its parent's threads may have held.
     crate::runtime::runtime()?;
-    static DESK: OnceLock<NpuResult<Desk>> = OnceLock::new();
-    let desk = DESK.get_or_init(|| {
-        let failed =
-            |what: &str, error: &OsError| NpuError::system(code::RT_INTERNAL_ERROR, what, error);
+    // What fails for lack of a descriptor or a thread may work later.
+    static DESK: OnceCell<Desk> = OnceCell::new();
+    DESK.get_or_try_init(|| {
         let mut last = OsError::TimedOut;
         for _ in 0..8 {
             // The random state of a hash map is what the standard library has of chance.
@@ -160,12 +160,17 @@ fn desk() -> NpuResult<&'static Desk> {
                     }
                     return Ok(Desk { token, serial: AtomicU32::new(0), lent: Mutex::default() });
                 }
-                Err(error) => last = error,
+                Err(error) => {
+                    last = error;
+                    if !last.is_address_in_use() {
+                        break;
+                    }
+                }
             }
         }
-        Err(failed("a socket for sharing with other processes", &last))
-    });
-    desk.as_ref().map_err(Clone::clone)
+        let what = "a socket for sharing with other processes";
+        Err(NpuError::system(code::RT_INTERNAL_ERROR, what, &last))
+    })
 }
 
 /// Offers something under a new number. Nobody may borrow it yet but by [`allow`], unless `open`.
@@ -197,6 +202,14 @@ pub fn allow(kind: Kind, id: u64, processes: &[i32]) -> NpuResult<()> {
             list.extend(processes);
         }
     })
+}
+
+/// Lets every process of the user borrow.
+///
+/// # Errors
+/// As [`allow`].
+pub fn open(kind: Kind, id: u64) -> NpuResult<()> {
+    with_lent(kind, id, |lent| lent.readers = Readers::Anyone)
 }
 
 /// Whether this process lends something under that number.
@@ -348,12 +361,22 @@ fn serve(listener: &Listener) {
             std::thread::sleep(Duration::from_millis(10));
         }
         sweep();
-        while let Ok(Some(visitor)) = listener.accept() {
-            if visitors.len() >= VISITORS_MAX {
-                // Whoever has said nothing for the longest time makes room.
-                visitors.remove(0);
+        loop {
+            match listener.accept() {
+                Ok(Some(visitor)) => {
+                    if visitors.len() >= VISITORS_MAX {
+                        // Whoever has said nothing for the longest time makes room.
+                        visitors.remove(0);
+                    }
+                    visitors.push((visitor, Instant::now()));
+                }
+                Ok(None) => break,
+                // No descriptor is left, and the visitor still knocks.
+                Err(_) => {
+                    std::thread::sleep(Duration::from_millis(50));
+                    break;
+                }
             }
-            visitors.push((visitor, Instant::now()));
         }
         let now = Instant::now();
         for (visitor, since) in std::mem::take(&mut visitors) {

@@ -8,11 +8,12 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, LazyLock, OnceLock, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use hccl_os::shm::{Mapping, Segment, SegmentId, segment_id};
 use hccl_os::sync::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use hccl_os::wait::{Scope, Watch, wake_all};
+use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
 use crate::error::{NpuError, NpuResult, code};
@@ -85,14 +86,14 @@ struct Free {
 }
 
 fn pool() -> NpuResult<&'static Pool> {
-    static POOL: OnceLock<NpuResult<Pool>> = OnceLock::new();
-    let pool = POOL.get_or_init(|| {
+    // What fails for lack of a descriptor may work later.
+    static POOL: OnceCell<Pool> = OnceCell::new();
+    POOL.get_or_try_init(|| {
         let segment = Segment::create("softnpu-signals", SLOTS * SLOT).map_err(|error| {
             NpuError::system(code::RT_INTERNAL_ERROR, "shared memory for notifies", &error)
         })?;
         Ok(Pool { segment, free: Mutex::default() })
-    });
-    pool.as_ref().map_err(Clone::clone)
+    })
 }
 
 /// A slot of this process or of another.
