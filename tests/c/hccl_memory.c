@@ -243,6 +243,71 @@ static void wrong_windows(Rank *rank)
     OK(aclrtFree(memory));
 }
 
+/** Windows and registered memory end with their communicator; its name is free again. */
+static void windows_of_a_communicator_that_ended(void)
+{
+    HcclRootInfo root;
+    HcclCommConfig config;
+    HcclComm comm = NULL;
+    HcclCommSymWindow window = NULL, found = NULL;
+    size_t offset = 0;
+    void *memory = NULL, *handle = NULL, *place = NULL;
+    NEED(aclInit(NULL));
+    NEED(aclrtSetDevice(0));
+    NEED(aclrtMalloc(&memory, MIB, ACL_MEM_MALLOC_HUGE_FIRST));
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
+    snprintf(config.hcclCommName, sizeof config.hcclCommName, "one after the other");
+    for (int i = 0; i < 3; ++i) {
+        NEED(HcclGetRootInfo(&root));
+        NEED(HcclCommInitRootInfoConfig(1, &root, 0, &config, &comm));
+        if (i > 0) {
+            CODE(HCCL_E_PARA, HcclSymWinGetPeerPointer(window, 0, 0, &place));
+            CODE(HCCL_E_PARA, HcclCommDeregister(comm, handle));
+        }
+        OK(HcclCommSymWinGet(comm, memory, 1, &found, &offset));
+        THAT(found == NULL);
+        OK(HcclCommSymWinRegister(comm, memory, MIB, &window, 1));
+        OK(HcclCommRegister(comm, memory, MIB, &handle, 0));
+        OK(HcclCommDestroy(comm));
+    }
+    CODE(HCCL_E_PARA, HcclCommSymWinDeregister(window));
+    OK(aclrtFree(memory));
+}
+
+#define LARGE ((uint64_t)3 << 29)
+
+/** One rank may have smaller windows than the other. */
+static void larger_than_one_may_have(Rank *rank)
+{
+    static HcclRootInfo root;
+    HcclCommSymWindow window = NULL;
+    HcclCommConfig config;
+    void *memory = NULL;
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
+    config.hcclSymWinMaxMemSizePerRank = rank->rank == 1 ? 1 : 2;
+    NEED(aclrtMalloc(&memory, LARGE, ACL_MEM_MALLOC_HUGE_FIRST));
+    if (rank->rank == 0) {
+        NEED(HcclGetRootInfo(&root));
+    }
+    meet(rank);
+    NEED(HcclCommInitRootInfoConfig(2, &root, rank->rank, &config, &rank->comm));
+    CODE(HCCL_E_PARA, HcclCommSymWinRegister(rank->comm, memory, LARGE, &window, 1));
+    MESSAGE(rank->rank == 1 ? "hcclSymWinMaxMemSizePerRank" : "rank 1");
+    OK(HcclCommSymWinRegister(rank->comm, memory, MIB, &window, 1));
+    OK(HcclCommSymWinDeregister(window));
+    OK(HcclCommDestroy(rank->comm));
+    OK(aclrtFree(memory));
+}
+
+static void limits_of_windows(void)
+{
+    setenv("SOFTNPU_DEVICES", "2", 1);
+    setenv("SOFTNPU_MEMORY", "2G", 1);
+    on_devices(2, larger_than_one_may_have);
+}
+
 static void misuse_of_windows(void)
 {
     on_ranks(2, wrong_windows);
@@ -278,6 +343,8 @@ int main(void)
     RUN(registered_memory);
     RUN(symmetric_windows);
     RUN(misuse_of_windows);
+    RUN(windows_of_a_communicator_that_ended);
+    RUN(limits_of_windows);
     RUN(memory_for_windows);
     return check_end();
 }

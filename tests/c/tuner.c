@@ -302,6 +302,13 @@ static void a_plugin_that_starts_operators(void)
     THAT(counter("plugin_reentered") == RANKS * DIFFERENT);
 }
 
+static void a_plugin_that_makes_communicators(void)
+{
+    left_out("./plugin.so", "nest", "is loaded");
+    THAT(counter("plugin_inits") == RANKS);
+    THAT(counter("plugin_faults") == 0);
+}
+
 static void words_for_no_plugin(const char *word)
 {
     read_log(word, "");
@@ -374,6 +381,7 @@ int main(void)
     RUN(a_plugin_that_forbids_everything);
     RUN(a_slow_plugin_is_asked_three_times);
     RUN(a_plugin_that_starts_operators);
+    RUN(a_plugin_that_makes_communicators);
     RUN(none_is_no_plugin);
     RUN(nothing_is_no_plugin);
     RUN(the_users_words_come_first);

@@ -66,6 +66,8 @@ const KEYS: &[&str] = &[
 
 /// As many values as the longest sensible table has: 1024 for each of 65536 ranks.
 const VALUES_MAX: usize = 1 << 26;
+/// An object takes as much memory as so many values, however little is in it.
+const OBJECT: usize = 16;
 
 impl Json {
     /// Reads a text.
@@ -93,12 +95,19 @@ struct Tree<'a> {
     left: &'a Cell<usize>,
 }
 
+impl Tree<'_> {
+    fn take<E: Error>(self, values: usize) -> Result<(), E> {
+        let left = self.left.get().checked_sub(values);
+        self.left.set(left.ok_or_else(|| E::custom("there are too many values"))?);
+        Ok(())
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for Tree<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Json, D::Error> {
-        let left = self.left.get().checked_sub(1);
-        self.left.set(left.ok_or_else(|| D::Error::custom("there are too many values"))?);
+        self.take(1)?;
         reader.deserialize_any(self)
     }
 }
@@ -143,6 +152,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
+        self.take(OBJECT)?;
         let mut object = BTreeMap::new();
         while let Some(Key(key)) = entries.next_key_seed(Key(None))? {
             let Some(key) = key else {
@@ -194,12 +204,14 @@ mod tests {
         assert!(Json::parse_bounded("[1, 2, 3]", 4).is_ok());
         let error = Json::parse_bounded("[1, 2, 3, 4]", 4).unwrap_err().to_string();
         assert!(error.contains("line 1") && error.contains("too many values"), "{error}");
+        assert!(Json::parse_bounded("[{}, {}]", 2 * OBJECT + 3).is_ok());
+        assert!(Json::parse_bounded("[{}, {}]", 2 * OBJECT + 2).is_err());
     }
 
     #[test]
     fn keys_of_no_table_are_not_kept() {
         let text = r#"{"other": [1, 2, 3, {"status": 1}], "other": 2, "status": "s"}"#;
-        let Json::Object(object) = Json::parse_bounded(text, 2).unwrap() else {
+        let Json::Object(object) = Json::parse_bounded(text, OBJECT + 2).unwrap() else {
             panic!("an object");
         };
         assert_eq!(object.keys().copied().collect::<Vec<_>>(), ["status"]);

@@ -67,6 +67,15 @@ fn tell(name: &str, failure: &Failure) -> c_int {
     code
 }
 
+/// Refuses a number of a rank that none of so many has.
+pub(crate) fn check_rank(call: &str, name: &str, rank: u32, ranks: u32) -> Result<(), Failure> {
+    if rank < ranks {
+        return Ok(());
+    }
+    let expect = format!("[0, {}]", ranks.saturating_sub(1));
+    Err(Failure::argument(call, name, &rank.to_string(), &expect))
+}
+
 /// A place for a result, or a structure to read, that must not be NULL.
 pub(crate) fn present<T>(call: &str, name: &str, pointer: *const T) -> Result<(), Failure> {
     if pointer.is_null() { Err(Failure::null(call, name)) } else { Ok(()) }

@@ -10,7 +10,7 @@ use hccl::{Request, Transfer};
 use crate::border::{hccl_call, present};
 use crate::communicators::{Comm, check_process};
 use crate::errors::{Failure, Record, Status};
-use crate::{operators, transfers};
+use crate::{operators, transfers, tuner};
 
 /// An address that goes to another thread with the promise that was given for it.
 #[derive(Clone, Copy)]
@@ -137,6 +137,7 @@ hccl_call! {
     /// Ends a group; the end of the outermost one carries all of it out.
     fn HcclGroupEnd() {
         const CALL: &str = "HcclGroupEnd";
+        check_process()?;
         let Some(depth) = DEPTH.get().checked_sub(1) else {
             let expect = "a group that HcclGroupStart opened on this thread";
             return Err(Failure::unsupported(CALL, "group", "not open", expect));
@@ -174,12 +175,15 @@ fn first_failure(results: Vec<Result<(), Failure>>) -> Result<(), Failure> {
 
 /// Runs jobs that may wait for each other, each on a thread of its own.
 fn run_side_by_side(jobs: Vec<Job>) -> Result<(), Failure> {
+    let in_plugin = tuner::is_inside();
     std::thread::scope(|scope| {
         let threads: Vec<_> = jobs
             .into_iter()
             .map(|job| {
                 let thread = std::thread::Builder::new().name("hccl-group".into());
-                thread.spawn_scoped(scope, move || hccl_abi::contain(job))
+                thread.spawn_scoped(scope, move || {
+                    hccl_abi::contain(|| tuner::inherit(in_plugin, job))
+                })
             })
             .collect();
         let mut results = Vec::new();

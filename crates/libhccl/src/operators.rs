@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hccl::{DataType, Error, Memory, Operator, Piece, Request};
 
-use crate::border::{hccl_call, present};
+use crate::border::{check_rank, hccl_call, present};
 use crate::communicators::{Comm, operable};
 use crate::environment::environment;
 use crate::errors::{Failure, record_of, status_of};
@@ -43,15 +43,6 @@ pub(crate) fn is_nothing(call: &str, count: u64) -> bool {
         log_line!(Warning, call, "the count is 0: nothing is issued");
     }
     count == 0
-}
-
-fn check_root(call: &str, comm: &Comm, root: u32) -> Result<(), Failure> {
-    let ranks = comm.engine.ranks();
-    if root >= ranks {
-        let expect = format!("[0, {}]", ranks - 1);
-        return Err(Failure::argument(call, "root", &root.to_string(), &expect));
-    }
-    Ok(())
 }
 
 /// Refuses a stream of another device; tells whether it is at rest.
@@ -216,7 +207,7 @@ fn reduction(
     check_count(call, count_name, count)?;
     let (data_type, op) = reducible(call, codes.0, codes.1)?;
     if operator.is_rooted() {
-        check_root(call, &comm, root)?;
+        check_rank(call, "root", root, comm.engine.ranks())?;
     }
     if is_nothing(call, count) {
         return Ok(());
@@ -256,7 +247,7 @@ fn movement(
     check_count(call, count_name, count)?;
     let data_type = movable(call, code)?;
     if operator.is_rooted() {
-        check_root(call, &comm, root)?;
+        check_rank(call, "root", root, comm.engine.ranks())?;
     }
     if is_nothing(call, count) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! The device's side: functions of the loaded `libascendcl.so`.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -65,6 +65,19 @@ fn functions() -> Result<&'static Functions, Failure> {
         .map_err(|missing| Failure::new(Status::NotSupport, Record::internal(missing)))
 }
 
+/// Why the loader could not do what this thread asked of it last.
+pub(crate) fn loader_error() -> String {
+    // SAFETY: `dlerror` gives NULL or a string that stays until the next call on this thread.
+    unsafe {
+        let text = libc::dlerror();
+        if text.is_null() {
+            "no reason given".into()
+        } else {
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
+    }
+}
+
 /// The loaded runtime, opened once and never closed.
 fn library() -> Result<*mut c_void, String> {
     static LIBRARY: OnceLock<Result<usize, String>> = OnceLock::new();
@@ -75,16 +88,7 @@ fn library() -> Result<*mut c_void, String> {
         if !handle.is_null() {
             return Ok(handle.expose_provenance());
         }
-        // SAFETY: `dlerror` gives NULL or a string that stays until the next call on this thread.
-        let why = unsafe {
-            let text = libc::dlerror();
-            if text.is_null() {
-                "no reason given".into()
-            } else {
-                CStr::from_ptr(text).to_string_lossy().into_owned()
-            }
-        };
-        Err(format!("libascendcl.so cannot be loaded: {why}"))
+        Err(format!("libascendcl.so cannot be loaded: {}", loader_error()))
     };
     LIBRARY.get_or_init(open).clone().map(std::ptr::with_exposed_provenance_mut)
 }
@@ -354,23 +358,24 @@ struct Found {
 }
 
 thread_local! {
-    static FOUND: Cell<[Option<Found>; PLACES]> = const { Cell::new([None; PLACES]) };
+    static FOUND: RefCell<[Option<Found>; PLACES]> = const { RefCell::new([None; PLACES]) };
 }
 
 /// Where a device pointer lives; `None` if it is not one.
 pub(crate) fn place(pointer: *const c_void) -> Result<Option<Place>, Failure> {
     let functions = functions()?;
     let changes = functions.memory_changes.load(Ordering::Acquire);
-    let mut found = FOUND.get();
-    let known = |one: &&Found| one.pointer == pointer.addr() && one.changes == changes;
-    if let Some(one) = found.iter().flatten().find(known) {
-        return Ok(Some(one.place));
+    let is_it = |one: &&Found| one.pointer == pointer.addr() && one.changes == changes;
+    let known = FOUND.with_borrow(|found| found.iter().flatten().find(is_it).map(|one| one.place));
+    if known.is_some() {
+        return Ok(known);
     }
     let place = look_up(functions, pointer);
     if let Some(place) = place {
-        found.rotate_right(1);
-        found[0] = Some(Found { pointer: pointer.addr(), changes, place });
-        FOUND.set(found);
+        FOUND.with_borrow_mut(|found| {
+            found.rotate_right(1);
+            found[0] = Some(Found { pointer: pointer.addr(), changes, place });
+        });
     }
     Ok(place)
 }

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use hccl::{Direction, Transfer};
 
-use crate::border::present;
+use crate::border::{check_rank, present};
 use crate::communicators::{Comm, operable};
 use crate::errors::Failure;
 use crate::forms::{On, operator};
@@ -55,11 +55,7 @@ fn single(
     }
     check_count(call, "count", count)?;
     let data_type = movable(call, code)?;
-    let ranks = comm.engine.ranks();
-    if peer >= ranks {
-        let expect = format!("[0, {}]", ranks - 1);
-        return Err(Failure::argument(call, peer_name, &peer.to_string(), &expect));
-    }
+    check_rank(call, peer_name, peer, comm.engine.ranks())?;
     if peer == comm.engine.rank() {
         let expect = "another rank than the own (HcclBatchSendRecv takes both ends)";
         return Err(Failure::unsupported(call, peer_name, &peer.to_string(), expect));
@@ -150,12 +146,7 @@ fn batch(on: On, items: *const SendRecvItem, count: u32) -> Result<(), Failure> 
         };
         check_count(call, "count", item.count)?;
         let data_type = movable(call, item.data_type)?;
-        let ranks = comm.engine.ranks();
-        if item.remote_rank >= ranks {
-            let expect = format!("[0, {}]", ranks - 1);
-            let value = item.remote_rank.to_string();
-            return Err(Failure::argument(call, "remoteRank", &value, &expect));
-        }
+        check_rank(call, "remoteRank", item.remote_rank, comm.engine.ranks())?;
         let piece = piece(call, &comm, "buf", item.buffer, item.count, data_type, false)?;
         let (peer, count) = (item.remote_rank, item.count);
         transfers.push(Transfer {

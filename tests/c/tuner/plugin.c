@@ -9,6 +9,7 @@
  *   init=CODE         init returns it
  *   slow              takes more than 100 ms
  *   reenter           starts an operator on the communicator that it is asked about, and destroys it
+ *   nest              init makes and destroys a communicator of a device of its own
  * It counts calls, and what it was told that cannot be.
  */
 #include <math.h>
@@ -89,6 +90,12 @@ static HcclResult init(HcclComm comm, const hcclTunerCommInfo_t *info,
     functions->logFunction(HCCL_TUNER_LOG_WARN, __FILE__, __LINE__, "hello from %s, %d", "init", 7);
     functions->logFunction(HCCL_TUNER_LOG_WARN, NULL, -1, "%2000d", 1);
     functions->logFunction(99, "", 0, NULL);
+    if (asked_for("nest") != NULL) {
+        const int32_t device = 5;
+        HcclComm inner = NULL;
+        EXPECT(HcclCommInitAll(1, (int32_t *)&device, &inner) == 0);
+        EXPECT(HcclGroupStart() == 0 && HcclCommDestroy(inner) == 0 && HcclGroupEnd() == 0);
+    }
     const char *code = asked_for("init");
     return code == NULL ? HCCL_SUCCESS : (HcclResult)atoi(code);
 }

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::environment::environment;
 use crate::errors::{Failure, Record, Status};
 use crate::runtime::{arena, log_line};
+use crate::tuner;
 
 /// Most devices that a host can have.
 const DEVICES_MAX: u32 = 64;
@@ -49,6 +50,7 @@ hccl_call! {
         let server = Server::open(devices[0])?;
         let root = server.info().clone();
         server.serve(environment.connect_timeout)?;
+        let in_plugin = tuner::is_inside();
         let made: Vec<Result<Arc<Comm>, Failure>> = std::thread::scope(|scope| {
             let join = |(&device, rank)| {
                 let place = &root;
@@ -66,7 +68,7 @@ hccl_call! {
                     hopeless: None,
                 };
                 let thread = std::thread::Builder::new().name("hccl-init".into());
-                thread.spawn_scoped(scope, move || create(recipe))
+                thread.spawn_scoped(scope, move || tuner::inherit(in_plugin, || create(recipe)))
             };
             let threads: Vec<_> = devices.iter().zip(0u32..).map(join).collect();
             let threads = threads.into_iter().map(|thread| match thread {

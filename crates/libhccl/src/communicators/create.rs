@@ -9,6 +9,7 @@ use hccl_fabric::{Hopeless, HostFabric, Join, RootInfo, Server};
 use parking_lot::Mutex;
 
 use super::{Comm, Origin, names};
+use crate::border::check_rank;
 use crate::config::Config;
 use crate::environment::environment;
 use crate::errors::Failure;
@@ -39,16 +40,12 @@ pub(super) struct Recipe<'a> {
     pub(super) hopeless: Option<Hopeless>,
 }
 
-/// Refuses a rank that is none.
-pub(super) fn check_rank(call: &str, ranks: u32, rank: u32) -> Result<(), Failure> {
+/// Refuses a rank that is none of so many.
+pub(super) fn check_place(call: &str, ranks: u32, rank: u32) -> Result<(), Failure> {
     if ranks == 0 {
         return Err(Failure::argument(call, "nRanks", "0", "greater than 0"));
     }
-    if rank >= ranks {
-        let expect = format!("[0, {}]", ranks - 1);
-        return Err(Failure::argument(call, "rank", &rank.to_string(), &expect));
-    }
-    Ok(())
+    check_rank(call, "rank", rank, ranks)
 }
 
 /// Joins; returns when all ranks have.
@@ -66,7 +63,7 @@ pub(super) fn create(recipe: Recipe<'_>) -> Result<Arc<Comm>, Failure> {
         opens,
         hopeless,
     } = recipe;
-    check_rank(call, ranks, rank)?;
+    check_place(call, ranks, rank)?;
     let environment = environment()?;
     let name = config.name.clone().unwrap_or(name);
     let claim = names::Name::claim(call, device, &name)?;

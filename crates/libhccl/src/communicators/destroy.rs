@@ -9,6 +9,7 @@ use super::{COMMS, check_process, unknown};
 use crate::border::hccl_call;
 use crate::errors::{Failure, Record, Status};
 use crate::group::{self, Place};
+use crate::memory;
 use crate::runtime::log_line;
 
 const CALL: &str = "HcclCommDestroy";
@@ -43,8 +44,9 @@ pub(crate) fn destroy(call: &str, handle: *mut c_void) -> Result<(), Failure> {
         return Err(Failure::new(Status::Again, Record::internal(&text)));
     }
     tell_observers(handle, Phase::DestroyPre);
-    // Two threads may destroy it at a time; one of them does.
-    COMMS.remove(handle).ok_or_else(|| unknown(call, handle))?;
+    // Two threads may destroy it at a time; one of them does. Another may have resumed it meanwhile.
+    let comm = COMMS.remove(handle).ok_or_else(|| unknown(call, handle))?;
+    memory::forget(&comm.origin);
     comm.destroyed.store(true, Ordering::Relaxed);
     let deadline = Instant::now() + DRAIN;
     while comm.engine.is_busy() && Instant::now() < deadline {

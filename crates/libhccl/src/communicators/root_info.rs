@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use hccl_fabric::{ROOT_INFO_BYTES, RootInfo, Server};
 
-use super::create::{Recipe, check_rank, create};
+use super::create::{Recipe, check_place, create};
 use super::{check_process, hand_out};
 use crate::border::{hccl_call, present};
 use crate::config::{self, Config};
@@ -74,7 +74,7 @@ unsafe fn join(
     config: Config,
     out: *mut *mut c_void,
 ) -> Result<(), Failure> {
-    check_rank(call, ranks, rank)?;
+    check_place(call, ranks, rank)?;
     let device = current_device()?;
     log_line!(
         Event,

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::create::{meet_again, until_one_ends};
 use super::{COMMS, by_name, check_process, comm, unknown};
-use crate::border::{hccl_call, present};
+use crate::border::{check_rank, hccl_call, present};
 use crate::environment::environment;
 use crate::errors::Failure;
 use crate::runtime::log_line;
@@ -164,10 +164,7 @@ hccl_call! {
         }
         // SAFETY: not NULL; readable for `count` numbers by the contract of this function.
         for &rank in unsafe { std::slice::from_raw_parts(ranks, count as usize) } {
-            if rank >= all {
-                let expect = format!("[0, {}]", all - 1);
-                return Err(Failure::argument(CALL, "ranks", &rank.to_string(), &expect));
-            }
+            check_rank(CALL, "ranks", rank, all)?;
         }
         log_line!(Warning, CALL, "there are no network cards to switch between: nothing changes");
         Ok(())

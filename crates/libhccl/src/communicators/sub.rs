@@ -7,7 +7,7 @@ use hccl_fabric::RootInfo;
 
 use super::create::{Recipe, create, until_one_ends};
 use super::{Comm, comm, hand_out, keep};
-use crate::border::{hccl_call, present};
+use crate::border::{check_rank, hccl_call, present};
 use crate::config::{self, Config};
 use crate::errors::Failure;
 use crate::group::{self, Place};
@@ -108,10 +108,7 @@ hccl_call! {
             let expect = format!("[1, {all}]");
             return Err(Failure::argument(CALL, "rankNum", &count.to_string(), &expect));
         }
-        if place >= count {
-            let expect = format!("[0, {}]", count - 1);
-            return Err(Failure::argument(CALL, "subCommRankId", &place.to_string(), &expect));
-        }
+        check_rank(CALL, "subCommRankId", place, count)?;
         present(CALL, "config", config)?;
         check_parent(CALL, &parent)?;
         // SAFETY: not NULL; readable for `count` numbers by the contract of this function.

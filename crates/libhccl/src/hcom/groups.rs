@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hccl_abi::{c_text, contain};
 
 use super::{forget, made, remember};
-use crate::border::{hccl_call, present};
+use crate::border::{check_rank, hccl_call, present};
 use crate::communicators::{Comm, by_group, check_process, create_group, end};
 use crate::errors::Failure;
 use crate::graph::{WORLD, group_name};
@@ -180,11 +180,7 @@ hccl_call! {
     fn HcomGetWorldRankFromGroupRank(group: *const c_char, rank: u32, world_rank: *mut u32) {
         const CALL: &str = "HcomGetWorldRankFromGroupRank";
         let answer = |comm: &Comm| {
-            let all = comm.engine.ranks();
-            if rank >= all {
-                let expect = format!("[0, {}]", all - 1);
-                return Err(Failure::argument(CALL, "groupRank", &rank.to_string(), &expect));
-            }
+            check_rank(CALL, "groupRank", rank, comm.engine.ranks())?;
             let members = comm.origin.members.as_ref();
             Ok(members.and_then(|members| members.get(rank as usize).copied()).unwrap_or(rank))
         };

@@ -1,6 +1,6 @@
 //! Device memory for windows, in one call: addresses are reserved, memory is taken, both are joined.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
@@ -73,7 +73,7 @@ fn functions() -> Result<&'static Functions, Failure> {
 }
 
 /// Handles of the memory behind addresses, as numbers.
-static TAKEN: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
+static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
 fn succeeded(call: &str, code: c_int) -> Result<(), Failure> {
     match code {
@@ -134,7 +134,7 @@ hccl_call! {
         succeeded("aclrtMapMem", code)?;
         keep(give_back);
         keep(release);
-        TAKEN.lock().get_or_insert_default().insert(address.addr(), memory.addr());
+        TAKEN.lock().insert(address.addr(), memory.addr());
         // SAFETY: not NULL; writable by the contract of this function.
         unsafe { out.write(address) };
         Ok(())
@@ -155,18 +155,21 @@ hccl_call! {
             return Ok(());
         }
         let functions = functions()?;
-        let memory = TAKEN.lock().as_mut().and_then(|taken| taken.remove(&address.addr()));
+        let memory = TAKEN.lock().remove(&address.addr());
         let Some(memory) = memory else {
             let expect = "memory of HcommMemAlloc that was not given back";
             return Err(Failure::argument(CALL, "ptr", &format!("{address:p}"), expect));
         };
         let memory = std::ptr::with_exposed_provenance_mut(memory);
         // SAFETY: both came from the runtime, once; nobody uses them any more by the contract of
-        // this function.
-        unsafe {
-            succeeded("aclrtUnmapMem", (functions.unmap)(address))?;
-            succeeded("aclrtReleaseMemAddress", (functions.release)(address))?;
-            succeeded("aclrtFreePhysical", (functions.give_back)(memory))
-        }
+        // this function. A step that fails keeps none of the others from being done.
+        let codes = unsafe {
+            [
+                ("aclrtUnmapMem", (functions.unmap)(address)),
+                ("aclrtReleaseMemAddress", (functions.release)(address)),
+                ("aclrtFreePhysical", (functions.give_back)(memory)),
+            ]
+        };
+        codes.into_iter().try_for_each(|(call, code)| succeeded(call, code))
     }
 }

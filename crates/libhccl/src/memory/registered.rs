@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use hccl_abi::Table;
 
-use crate::border::{hccl_call, present};
+use crate::border::{check_rank, hccl_call, present};
 use crate::communicators::{Comm, Origin, comm};
 use crate::errors::Failure;
 use crate::operators::device_memory;
@@ -17,6 +17,11 @@ struct Registered {
 }
 
 static REGISTERED: Table<Registered> = Table::new(0x23);
+
+/// Forgets all memory that is registered with a communicator.
+pub(super) fn forget(origin: &Arc<Origin>) {
+    REGISTERED.retain(|it| !std::ptr::eq(it.origin.as_ptr(), Arc::as_ptr(origin)));
+}
 
 /// Most ranks that one call exchanges memory with.
 const PEERS_MAX: u32 = 768;
@@ -88,10 +93,7 @@ hccl_call! {
         let ranks = comm.engine.ranks();
         // SAFETY: not NULL; readable for `count` numbers by the contract of this function.
         for peer in unsafe { std::slice::from_raw_parts(peers, count as usize) } {
-            if *peer >= ranks {
-                let expect = format!("[0, {}]", ranks - 1);
-                return Err(Failure::argument(CALL, "peerRanks", &peer.to_string(), &expect));
-            }
+            check_rank(CALL, "peerRanks", *peer, ranks)?;
         }
         find(CALL, &comm, handle)
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hccl::{DataType, Memory, Operator, Piece, Request};
 use hccl_abi::Table;
 
-use crate::border::{hccl_call, present};
-use crate::communicators::{Comm, operable};
+use crate::border::{check_rank, hccl_call, present};
+use crate::communicators::{Comm, Origin, check_process, operable};
 use crate::errors::{Failure, Record, Status};
 use crate::operators::{device_memory, refused};
 use crate::runtime::c_pointer;
@@ -22,6 +22,11 @@ struct Window {
 }
 
 static WINDOWS: Table<Window> = Table::new(0x22);
+
+/// Ends the windows of a communicator.
+pub(super) fn forget(origin: &Arc<Origin>) {
+    WINDOWS.retain(|window| !Arc::ptr_eq(&window.comm.origin, origin));
+}
 
 /// The only flag that there is.
 const FLAG: u32 = 1;
@@ -63,7 +68,7 @@ fn exchange(call: &str, comm: &Comm, mut own: [u64; WORDS]) -> Result<Vec<[u64; 
 fn agree(call: &str, all: &[[u64; WORDS]]) -> Result<(), Failure> {
     for (rank, [offset, size]) in all.iter().enumerate() {
         if *offset == NONE {
-            let value = format!("no device memory of that size on rank {rank}");
+            let value = format!("no device memory of an allowed size on rank {rank}");
             let expect = "device memory in one piece on every rank";
             return Err(Failure::argument(call, "addr", &value, expect));
         }
@@ -92,11 +97,13 @@ hccl_call! {
             return Err(Failure::argument(CALL, "flag", &flag.to_string(), "1"));
         }
         let most = comm.origin.config.window_gigabytes.unwrap_or(GIGABYTES).saturating_mul(1 << 30);
-        if size == 0 || size > most {
+        // Others, who may be allowed more, must not wait for what comes of this.
+        let own = if size == 0 || size > most {
             let expect = format!("[1, {most}] bytes (hcclSymWinMaxMemSizePerRank)");
-            return Err(Failure::argument(CALL, "size", &size.to_string(), &expect));
-        }
-        let own = device_memory(CALL, &comm, "addr", address, size);
+            Err(Failure::argument(CALL, "size", &size.to_string(), &expect))
+        } else {
+            device_memory(CALL, &comm, "addr", address, size)
+        };
         let offset = own.as_ref().map_or(NONE, |piece| piece.offset);
         let all = exchange(CALL, &comm, [offset, size])?;
         own?;
@@ -121,6 +128,7 @@ hccl_call! {
     /// Ends a window; the memory stays the caller's. All ranks call it, when none uses it any more.
     fn HcclCommSymWinDeregister(window: *mut c_void) {
         const CALL: &str = "HcclCommSymWinDeregister";
+        check_process()?;
         present(CALL, "winHandle", window)?;
         WINDOWS.remove(window).map(drop).ok_or_else(|| unknown(CALL, window))
     }
@@ -171,18 +179,17 @@ hccl_call! {
         pointer: *mut *mut c_void,
     ) {
         const CALL: &str = "HcclSymWinGetPeerPointer";
+        check_process()?;
         present(CALL, "winHandle", window)?;
         present(CALL, "ptr", pointer)?;
         let it = WINDOWS.get(window).ok_or_else(|| unknown(CALL, window))?;
-        let begin = it.offsets.get(peer as usize).ok_or_else(|| {
-            let expect = format!("[0, {}]", it.offsets.len() - 1);
-            Failure::argument(CALL, "peerRank", &peer.to_string(), &expect)
-        })?;
+        check_rank(CALL, "peerRank", peer, it.offsets.len() as u32)?;
+        let begin = it.offsets[peer as usize];
         if offset as u64 >= it.size {
             let expect = format!("[0, {}]", it.size - 1);
             return Err(Failure::argument(CALL, "offset", &offset.to_string(), &expect));
         }
-        let piece = Piece { offset: *begin, len: it.size };
+        let piece = Piece { offset: begin, len: it.size };
         let address = it.comm.engine.address_of(peer, piece).ok_or_else(|| {
             let text = format!("{CALL}: rank {peer} shares no memory where its window is");
             Failure::new(Status::Memory, Record::internal(&text))

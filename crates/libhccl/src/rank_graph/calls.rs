@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 
 use super::endpoint::{Endpoint, Link};
 use super::{Graph, Layer, ONLY_INSTANCE};
-use crate::border::{hccl_call, present};
-use crate::communicators::{Comm, comm};
+use crate::border::{check_rank, hccl_call, present};
+use crate::communicators::comm;
 use crate::errors::Failure;
 
 /// A layer that the communicator has.
@@ -20,15 +20,6 @@ fn check_instance(call: &str, number: u32) -> Result<(), Failure> {
     if number != ONLY_INSTANCE {
         let expect = "0, the only one of a layer";
         return Err(Failure::argument(call, "topoInstId", &number.to_string(), expect));
-    }
-    Ok(())
-}
-
-fn check_rank(call: &str, name: &str, comm: &Comm, rank: u32) -> Result<(), Failure> {
-    let ranks = comm.engine.ranks();
-    if rank >= ranks {
-        let expect = format!("[0, {}]", ranks - 1);
-        return Err(Failure::argument(call, name, &rank.to_string(), &expect));
     }
     Ok(())
 }
@@ -151,8 +142,8 @@ hccl_call! {
         let graph = Graph::of(&comm);
         let found = || {
             layer(CALL, graph, number)?;
-            check_rank(CALL, "srcRank", &comm, from)?;
-            check_rank(CALL, "dstRank", &comm, to)?;
+            check_rank(CALL, "srcRank", from, comm.engine.ranks())?;
+            check_rank(CALL, "dstRank", to, comm.engine.ranks())?;
             Ok(graph.links(number, from, to))
         };
         // SAFETY: NULL or writable by the contract of this function.
@@ -292,7 +283,7 @@ hccl_call! {
         let comm = comm(CALL, handle)?;
         present(CALL, "endpointDesc", desc)?;
         present(CALL, "info", info)?;
-        check_rank(CALL, "rankId", &comm, rank)?;
+        check_rank(CALL, "rankId", rank, comm.engine.ranks())?;
         let graph = Graph::of(&comm);
         // SAFETY: not NULL; readable by the contract of this function.
         let desc = unsafe { *desc };

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::{Engine, channel_config, memory::CommMem};
-use crate::border::{hccl_call, present};
+use crate::border::{check_rank, hccl_call, present};
 use crate::communicators::comm;
 use crate::errors::Failure;
 
@@ -211,12 +211,7 @@ unsafe fn channels(
     // SAFETY: not NULL; (1).
     for desc in unsafe { std::slice::from_raw_parts(descs, count as usize) } {
         check_header(call, "channelDescs", desc.header, MAGIC)?;
-        let ranks = comm.engine.ranks();
-        if desc.remote_rank >= ranks {
-            let expect = format!("[0, {}]", ranks - 1);
-            let value = desc.remote_rank.to_string();
-            return Err(Failure::argument(call, "remoteRank", &value, &expect));
-        }
+        check_rank(call, "remoteRank", desc.remote_rank, comm.engine.ranks())?;
     }
     Err(Failure::absent(call, NO_CHANNELS))
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::abi::{Functions, GetCollInfo, Init, size_of_u32};
 use super::{host, inside};
-use crate::runtime::{c_string, log_line};
+use crate::runtime::{c_string, loader_error, log_line};
 
 /// A plugin that has all that it needs.
 pub(super) struct Plugin {
@@ -46,7 +46,7 @@ fn load(path: &str) -> Result<Plugin, String> {
     let handle =
         inside(|| unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) });
     if handle.is_null() {
-        return Err(format!("it cannot be loaded: {}", last_error()));
+        return Err(format!("it cannot be loaded: {}", loader_error()));
     }
     // SAFETY: the handle is open and never closed.
     let symbol: *mut c_void = unsafe { libc::dlsym(handle, SYMBOL.as_ptr()) };
@@ -76,18 +76,6 @@ fn check(functions: Functions) -> Result<Plugin, String> {
         init: init.ok_or("its function init is NULL")?,
         get_coll_info: get_coll_info.ok_or("its function getCollInfo is NULL")?,
     })
-}
-
-fn last_error() -> String {
-    // SAFETY: `dlerror` gives NULL or a string that stays until the next call on this thread.
-    unsafe {
-        let text = libc::dlerror();
-        if text.is_null() {
-            "no reason given".into()
-        } else {
-            CStr::from_ptr(text).to_string_lossy().into_owned()
-        }
-    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ fn inside<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Runs what a thread does for another one, which may have been in a function of a plugin.
+pub(crate) fn inherit<T>(was_inside: bool, work: impl FnOnce() -> T) -> T {
+    if was_inside { inside(work) } else { work() }
+}
+
 /// What a plugin is told of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
