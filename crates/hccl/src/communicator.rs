@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hccl_fabric::Fabric;
+use hccl_fabric::{Fabric, Line};
 use hccl_os::barrier::Pair;
 use hccl_os::sync::{AtomicU32, AtomicU64, Ordering, low_half};
 use hccl_os::wait::{Scope, Watch, wake_all};
@@ -22,7 +22,7 @@ use crate::plans::{Key, PlanStatistics, Plans};
 use crate::recent::{Kind, Recent};
 use crate::rooms::Rooms;
 use crate::route;
-use crate::transfer::{Transfer, Transfers};
+use crate::transfer::{Arrival, Transfer, Transfers};
 use crate::tuner::{Answers, Tuned, Tuner};
 
 /// Takes a sentence for the user.
@@ -152,6 +152,8 @@ pub(crate) struct Inner {
     pub(crate) sent: Vec<Way>,
     pub(crate) received: Vec<Way>,
     pub(crate) transfers: AtomicU32,
+    /// Nanoseconds that a call may wait for others; `u64::MAX` for as long as it takes.
+    timeout_ns: AtomicU64,
 }
 
 impl Communicator {
@@ -170,6 +172,7 @@ impl Communicator {
         let topology = topology(&options, ranks);
         let spins = fabric.cores_to_spare();
         let remote = fabric.all_copy() && options.copy_from_processes;
+        let timeout_ns = AtomicU64::new(nanoseconds(options.timeout));
         Self(Arc::new(Inner {
             fabric,
             topology,
@@ -196,6 +199,7 @@ impl Communicator {
             sent: (0..ranks).map(|_| Way::default()).collect(),
             received: (0..ranks).map(|_| Way::default()).collect(),
             transfers: AtomicU32::new(0),
+            timeout_ns,
         }))
     }
 
@@ -212,6 +216,12 @@ impl Communicator {
     /// Name of the communicator.
     pub fn name(&self) -> &str {
         &self.0.options.name
+    }
+
+    /// Changes how long calls may wait for others, also those under way; `None` for as long as it
+    /// takes. Only this rank hears of it.
+    pub fn set_timeout(&self, timeout: Option<Duration>) {
+        self.0.timeout_ns.store(nanoseconds(timeout), Ordering::Relaxed);
     }
 
     /// Starts an operation. All ranks start the same ones in the same order.
@@ -233,6 +243,26 @@ impl Communicator {
     /// As [`Self::start`].
     pub fn start_or_finish(&self, request: Request) -> Result<Option<Operation>, Error> {
         self.check_pieces([request.input, request.output])?;
+        self.begin_or_finish(request)
+    }
+
+    /// As [`Self::start_or_finish`], also on pieces of the heap of this process
+    /// ([`shared`](crate::shared)), for callers that keep them.
+    ///
+    /// # Safety
+    /// 1. Such a piece is part of a block that is not freed before the call has ended well. If it
+    ///    does not end well, other ranks may still be in the block: it is never freed.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub unsafe fn start_or_finish_shared(
+        &self,
+        request: Request,
+    ) -> Result<Option<Operation>, Error> {
+        self.begin_or_finish(request)
+    }
+
+    fn begin_or_finish(&self, request: Request) -> Result<Option<Operation>, Error> {
         // Where the others came late of late, there is no use in waiting for them.
         let late = self.0.late.load(Ordering::Relaxed);
         let looks = if late < LATE_MAX { SOME_LOOKS } else { 1 };
@@ -320,6 +350,56 @@ impl Communicator {
     pub fn start_transfers(&self, requests: &[Transfer]) -> Result<Transfers, Error> {
         self.check_pieces(requests.iter().map(|request| request.memory))?;
         self.begin_transfers(requests)
+    }
+
+    /// As [`Self::start_transfers`], also on pieces of the heap of this process.
+    ///
+    /// # Safety
+    /// 1. As for [`Self::start_or_finish_shared`].
+    ///
+    /// # Errors
+    /// As [`Self::start_transfers`].
+    pub unsafe fn start_transfers_shared(&self, requests: &[Transfer]) -> Result<Transfers, Error> {
+        self.begin_transfers(requests)
+    }
+
+    /// What the next message from a rank is, for which no receive was started yet; `None` while
+    /// there is none.
+    ///
+    /// # Errors
+    /// When it is none of this version's.
+    pub fn next_message(&self, peer: u32) -> Result<Option<Arrival>, Error> {
+        let inner = &self.0;
+        inner.check_usable()?;
+        let Some(way) = inner.received.get(peer as usize).filter(|_| peer != self.rank()) else {
+            return Ok(None);
+        };
+        let number = way.parts.load(Ordering::Relaxed) + 1;
+        let Some(message) = inner.fabric.posted(peer, number) else { return Ok(None) };
+        Arrival::of(&message).map(Some).ok_or_else(|| {
+            let context = inner.context(format!("receive from rank {peer}"));
+            inner.fail(Error::Broken { context, peer, what: "a message of this version".into() })
+        })
+    }
+
+    /// Tells a thread that polls what the line of messages to this rank is waiting for; see
+    /// [`Transfers::poll`]. For receivers that have no receive to poll yet.
+    pub fn announce_messages(&self) -> Option<Watch> {
+        let line = Line::Mail(self.rank());
+        self.0.fabric.announce(line);
+        self.0.fabric.watch(line)
+    }
+
+    /// Takes back an announcement.
+    pub fn retract_messages(&self) {
+        self.0.fabric.retract(Line::Mail(self.rank()));
+    }
+
+    /// Looks whether the process of a rank lives; why it does not, where it is gone.
+    pub fn gone(&self, rank: u32) -> Option<String> {
+        let fabric = &self.0.fabric;
+        fabric.probe();
+        fabric.any_gone().then(|| fabric.fault(rank)).flatten().map(|fault| fault.to_string())
     }
 
     /// As [`Self::start_transfers`], on memory that is known to be the caller's.
@@ -435,12 +515,22 @@ fn topology(options: &Options, ranks: u32) -> Topology {
     Topology::uniform(&[ranks])
 }
 
+fn nanoseconds(timeout: Option<Duration>) -> u64 {
+    timeout.map_or(u64::MAX, |timeout| timeout.as_nanos().try_into().unwrap_or(u64::MAX))
+}
+
 /// Bits of a size: sizes with as many run by one algorithm.
 fn size_class(bytes: u64) -> u32 {
     u64::BITS - bytes.leading_zeros()
 }
 
 impl Inner {
+    /// How long a call may wait for others.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        let nanoseconds = self.timeout_ns.load(Ordering::Relaxed);
+        (nanoseconds != u64::MAX).then(|| Duration::from_nanos(nanoseconds))
+    }
+
     /// Refuses a communicator that failed, or that is another process's.
     fn check_usable(&self) -> Result<(), Error> {
         if let Some(error) = self.failed.get() {

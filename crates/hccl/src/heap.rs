@@ -47,6 +47,11 @@ impl Heap {
         Ok(heap)
     }
 
+    /// The heap of this process, if it has one already.
+    pub(crate) fn of_process_if_any() -> Option<Arc<Self>> {
+        HEAPS.lock().last().filter(|heap| heap.is_own()).cloned()
+    }
+
     /// Whether it is this process's, and not that of one that it was forked from.
     pub(crate) fn is_own(&self) -> bool {
         self.generation == hccl_os::fork::generation()
@@ -80,6 +85,12 @@ impl Heap {
 
     pub(crate) fn descriptor(&self) -> std::io::Result<OwnedFd> {
         self.segment.as_fd().try_clone_to_owned()
+    }
+
+    /// Where memory of this process lies in it, if it does.
+    pub(crate) fn locate(&self, address: *const u8, len: u64) -> Option<Piece> {
+        let offset = (address.addr() as u64).checked_sub(self.segment.base().addr() as u64)?;
+        (offset.checked_add(len)? <= self.len()).then_some(Piece { offset, len })
     }
 
     /// Address of a piece.

@@ -323,7 +323,7 @@ impl Operation {
         }
         let now = self.inner.fabric.now();
         let since = *self.queued.get_or_insert(now);
-        match self.inner.options.timeout {
+        match self.inner.timeout() {
             Some(limit) if now.saturating_sub(since) >= limit => {
                 Err(Error::NotItsTurn { context: self.context(), waited: limit })
             }
@@ -632,7 +632,7 @@ impl Operation {
                 self.look_for_faults(awaited, end)?;
             }
         }
-        match self.inner.options.timeout {
+        match self.inner.timeout() {
             Some(limit) if waited >= limit => {
                 let fabric = &*self.inner.fabric;
                 let late = |peer: u32| !awaited.has_come(fabric, peer);

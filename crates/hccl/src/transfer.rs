@@ -48,6 +48,28 @@ pub struct Transfer {
     pub memory: Memory,
 }
 
+/// A message that has come and that nobody received yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Type of its elements.
+    pub data_type: DataType,
+    /// Elements.
+    pub count: u64,
+    /// What the sender calls it.
+    pub tag: u32,
+}
+
+impl Arrival {
+    /// `None` where it is no message of this version's.
+    pub(crate) fn of(message: &Message) -> Option<Self> {
+        let signature = &message.signature;
+        let data_type = DataType::from_byte(signature[2])?;
+        let count = u64::from_le_bytes(std::array::from_fn(|i| signature[8 + i]));
+        let tag = u32::from_le_bytes(std::array::from_fn(|i| signature[4 + i]));
+        (signature[..2] == [VERSION, KIND]).then_some(Self { data_type, count, tag })
+    }
+}
+
 /// Bytes of a part: small enough that two of them, of which one is read while the other is written,
 /// stay in a core's cache.
 const PART_BYTES: u64 = 128 << 10;
@@ -604,7 +626,7 @@ impl Transfers {
                 self.look_for_faults()?;
             }
         }
-        let Some(limit) = self.inner.options.timeout.filter(|&limit| waited >= limit) else {
+        let Some(limit) = self.inner.timeout().filter(|&limit| waited >= limit) else {
             return Ok(());
         };
         let fabric = &*self.inner.fabric;

@@ -1,0 +1,41 @@
+"""Loads `libhccl_torch.so` and the module that stands between it and the torch that is there."""
+
+import atexit
+import ctypes
+import os
+import threading
+
+from hccl import native
+
+LIBRARY = "libhccl_torch.so"
+# How long calls that are under way when Python ends may take.
+EXIT_MS = 1000
+
+_lock = threading.Lock()
+_module = None
+
+
+def module():
+    """The extension module `hccl.native.c10d`, ready to use."""
+    global _module
+    with _lock:
+        if _module is None:
+            library = ctypes.CDLL(_path())
+            library.hccl_torch_table.restype = ctypes.c_void_p
+            loaded = native.load("c10d")
+            loaded.init(library.hccl_torch_table())
+            # A thread of the library may enter Python when a call ends, which must not be once Python has gone.
+            process = os.getpid()
+            atexit.register(lambda: os.getpid() == process and loaded.quiesce(EXIT_MS))
+            _module = loaded
+    return _module
+
+
+def _path():
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    prefix = os.path.dirname(os.path.dirname(package))
+    places = [os.path.join(package, "lib", LIBRARY), os.path.join(prefix, "lib64", LIBRARY)]
+    for place in places:
+        if os.path.exists(place):
+            return place
+    raise ImportError(f"{LIBRARY} is in none of {', '.join(places)}: the installation is not whole")
