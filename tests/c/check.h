@@ -28,8 +28,15 @@
 static _Atomic(const char *) check_places[CHECK_THREADS];
 static atomic_int check_threads;
 static atomic_int check_failures;
+/** Time limit of the section that runs, and of each process that it forks. */
+static unsigned check_seconds = CHECK_SECONDS;
 static int check_sections_passed;
 static int check_sections_failed;
+static int check_sections_skipped;
+/** Whether the section that runs cannot be tried on this machine. */
+static atomic_int check_skipped;
+/** Exit code of such a section. */
+#define CHECK_SKIPPED 77
 
 #define CHECK_TEXT_(x) #x
 #define CHECK_TEXT(x) CHECK_TEXT_(x)
@@ -162,22 +169,51 @@ static inline void check_alarm(int signal_number)
     _exit(3);
 }
 
-/** Runs one section with a time limit in seconds. */
-static inline void check_run(const char *name, void (*section)(void), unsigned seconds)
+/**
+ * Forks. A timer is not inherited, so the child gets a watchdog of its own; it has failed at nothing
+ * yet, and ends with `check_leave` if it is a part of a section.
+ */
+static inline pid_t check_fork(void)
 {
-    int status = 0;
     fflush(NULL);
     const pid_t child = fork();
     if (child < 0) {
         perror("fork");
-        exit(2);
+        _exit(2);
     }
     if (child == 0) {
         signal(SIGALRM, check_alarm);
-        alarm(seconds);
+        alarm(check_seconds);
+        atomic_store(&check_failures, 0);
+    }
+    return child;
+}
+
+/** Ends a forked child at once; its exit code says whether something failed in it. */
+static inline _Noreturn void check_leave(void)
+{
+    fflush(NULL);
+    _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+}
+
+/** What this section is for cannot be tried here; what failed in it counts all the same. */
+static inline void skip(const char *why)
+{
+    fprintf(stderr, "not tried: %s\n", why);
+    atomic_store(&check_skipped, 1);
+}
+
+/** Runs one section with a time limit in seconds. */
+static inline void check_run(const char *name, void (*section)(void), unsigned seconds)
+{
+    int status = 0;
+    check_seconds = seconds;
+    const pid_t child = check_fork();
+    if (child == 0) {
         section();
         check_at("the end of the process");
-        exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+        const int passed = atomic_load(&check_skipped) ? CHECK_SKIPPED : 0;
+        exit(atomic_load(&check_failures) == 0 ? passed : 1);
     }
     if (waitpid(child, &status, 0) < 0) {
         perror("waitpid");
@@ -186,6 +222,9 @@ static inline void check_run(const char *name, void (*section)(void), unsigned s
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         ++check_sections_passed;
         printf("ok    %s\n", name);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == CHECK_SKIPPED) {
+        ++check_sections_skipped;
+        printf("skip  %s\n", name);
     } else if (WIFSIGNALED(status)) {
         ++check_sections_failed;
         printf("FAIL  %s (signal %d)\n", name, WTERMSIG(status));
@@ -200,7 +239,8 @@ static inline void check_run(const char *name, void (*section)(void), unsigned s
 
 static inline int check_end(void)
 {
-    printf("%d passed, %d failed\n", check_sections_passed, check_sections_failed);
+    printf("%d passed, %d failed, %d skipped\n", check_sections_passed, check_sections_failed,
+           check_sections_skipped);
     return check_sections_failed == 0 ? 0 : 1;
 }
 

@@ -154,45 +154,10 @@ static void misuse(void)
     on_devices(1, wrong_files);
 }
 
-static void come_as_rank_0(Rank *rank)
-{
-    HcclComm comm = NULL;
-    if (rank->rank == 0) {
-        /* Somebody else has come as rank 0 and waits for rank 1, for two minutes and more. */
-        CODE(HCCL_E_UNAVAIL, HcclCommInitClusterInfo(path, 0, &comm));
-        MESSAGE("EI0019", "open already");
-    }
-}
-
-/** A second job with the same table, while the first one still comes together. */
-static void a_place_that_is_taken(void)
-{
-    int ends[2];
-    char byte = 0;
-    two_devices("");
-    THAT(pipe(ends) == 0);
-    const pid_t other = fork();
-    if (other == 0) {
-        HcclComm comm = NULL;
-        NEED(aclInit(NULL));
-        NEED(aclrtSetDevice(0));
-        THAT(write(ends[1], "x", 1) == 1);
-        HcclCommInitClusterInfo(path, 0, &comm);
-        _exit(0);
-    }
-    THAT(read(ends[0], &byte, 1) == 1);
-    sleep_ms(300);
-    on_devices(1, come_as_rank_0);
-    kill(other, SIGKILL);
-    waitpid(other, NULL, 0);
-    remove_table();
-}
-
 /** Joins, works, and goes as often as told. */
 static void come(uint32_t rank, int times)
 {
     aclrtStream stream = NULL;
-    atomic_store(&check_failures, 0);
     NEED(aclInit(NULL));
     NEED(aclrtSetDevice((int32_t)rank));
     NEED(aclrtCreateStream(&stream));
@@ -202,15 +167,14 @@ static void come(uint32_t rank, int times)
         THAT(works(comm, rank, 2, stream));
         OK(HcclCommDestroy(comm));
     }
-    fflush(NULL);
-    _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
 }
 
 static pid_t process_of(uint32_t rank, int times)
 {
-    const pid_t child = fork();
+    const pid_t child = check_fork();
     if (child == 0) {
         come(rank, times);
+        check_leave();
     }
     return child;
 }
@@ -221,6 +185,54 @@ static void end_well(pid_t child)
     AT("waiting for a rank");
     waitpid(child, &status, 0);
     THAT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/** Comes as rank 0 as another process does, too; writes a byte if it is the one that is refused. */
+static void come_as_rank_0(int refused)
+{
+    HcclComm comm = NULL;
+    aclrtStream stream = NULL;
+    NEED(aclInit(NULL));
+    NEED(aclrtSetDevice(0));
+    NEED(aclrtCreateStream(&stream));
+    AT("coming as rank 0");
+    const HcclResult code = HcclCommInitClusterInfo(path, 0, &comm);
+    if (code == HCCL_E_UNAVAIL) {
+        MESSAGE("EI0019", "open already");
+        THAT(write(refused, "x", 1) == 1);
+    } else {
+        CODE(0, code);
+        THAT(code == 0 && works(comm, 0, 2, stream));
+        OK(HcclCommDestroy(comm));
+    }
+}
+
+/** Two jobs with the same table: the one whose rank 0 is second is told so; the other one goes on. */
+static void a_place_that_is_taken(void)
+{
+    int ends[2];
+    char byte = 0;
+    pid_t twins[2];
+    two_devices("");
+    THAT(pipe(ends) == 0);
+    for (int i = 0; i < 2; ++i) {
+        twins[i] = check_fork();
+        if (twins[i] == 0) {
+            close(ends[0]);
+            come_as_rank_0(ends[1]);
+            check_leave();
+        }
+    }
+    close(ends[1]);
+    THAT(read(ends[0], &byte, 1) == 1);
+    /* Without a rank 1 the other one would wait for two minutes and more. */
+    end_well(process_of(1, 1));
+    end_well(twins[0]);
+    end_well(twins[1]);
+    /* Nobody else was refused. */
+    THAT(read(ends[0], &byte, 1) == 0);
+    close(ends[0]);
+    remove_table();
 }
 
 /** One process stays and joins again; the other one is replaced by a new one each time. */

@@ -26,6 +26,22 @@ static ssize_t give(int end, void *from, size_t size)
     return write(end, from, size);
 }
 
+/**
+ * Closes the ends of pipes that this rank does not use: the root writes to all others, which read
+ * from their own. With PROCESSES it closes all. Only so is a rank that waits told that the root ended.
+ */
+static void close_others(uint32_t rank, int to[PROCESSES][2])
+{
+    for (uint32_t i = 0; i < PROCESSES; ++i) {
+        if (rank != i) {
+            close(to[i][0]);
+        }
+        if (rank != 0) {
+            close(to[i][1]);
+        }
+    }
+}
+
 /** Joins the other processes as this rank. */
 static HcclComm join(uint32_t rank, int to[PROCESSES][2])
 {
@@ -54,21 +70,19 @@ static void in_processes(void (*body)(uint32_t rank, int to[PROCESSES][2]), uint
         NEED(pipe(to[i]));
     }
     for (uint32_t i = 0; i < PROCESSES; ++i) {
-        children[i] = fork();
+        children[i] = check_fork();
         if (children[i] == 0) {
-            atomic_store(&check_failures, 0);
+            close_others(i, to);
             body(i, to);
-            fflush(NULL);
-            _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+            check_leave();
         }
     }
+    close_others(PROCESSES, to);
     for (uint32_t i = 0; i < PROCESSES; ++i) {
         int status = -1;
         AT("waiting for a rank");
-        THAT(children[i] > 0 && waitpid(children[i], &status, 0) == children[i]);
+        THAT(waitpid(children[i], &status, 0) == children[i]);
         THAT(i == killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        close(to[i][0]);
-        close(to[i][1]);
     }
 }
 

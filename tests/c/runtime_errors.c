@@ -107,8 +107,7 @@ static size_t output_of(void (*function)(void), char *text, size_t size)
         perror("pipe");
         _exit(2);
     }
-    fflush(NULL);
-    const pid_t child = fork();
+    const pid_t child = check_fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);

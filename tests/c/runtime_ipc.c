@@ -259,16 +259,14 @@ static void a_forked_child_shares_nothing(void)
     need_stream();
     OK(aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
     OK(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
-    fflush(NULL);
-    const pid_t child = fork();
+    const pid_t child = check_fork();
     if (child == 0) {
-        alarm(CHECK_SECONDS);
         FAILS(aclrtIpcMemImportByKey(&p, key, 0));
         FAILS(aclrtIpcMemSetImportPid(key, &pid, 1));
         FAILS(aclrtIpcMemClose(key));
         FAILS(aclrtIpcMemGetExportKey(block, 4096, key, sizeof key, 1));
         FAILS(aclrtMemSetPidToShareableHandle(1, &pid, 1));
-        _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+        check_leave();
     }
     THAT(waitpid(child, &status, 0) == child && status == 0);
     OK(aclrtIpcMemClose(key));

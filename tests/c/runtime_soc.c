@@ -148,12 +148,10 @@ static void all_socs(void)
     int status = 0;
     for (size_t i = 0; i < sizeof socs / sizeof *socs; ++i) {
         soc = &socs[i];
-        fflush(NULL);
-        const pid_t child = fork();
+        const pid_t child = check_fork();
         if (child == 0) {
-            alarm(CHECK_SECONDS);
             one_soc();
-            _exit(atomic_load(&check_failures) == 0 ? 0 : 1);
+            check_leave();
         }
         if (waitpid(child, &status, 0) != child || status != 0) {
             fprintf(stderr, "%s: status %#x\n", soc->name, (unsigned)status);
