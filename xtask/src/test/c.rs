@@ -103,9 +103,11 @@ pub(super) fn public_headers(include: &Path) -> Result<Vec<String>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Under {
     Nothing,
-    /// Every access to the heap, and what is left of it at the end.
+    /// The accesses of the program itself. The libraries are the ordinary build: of what they do, only
+    /// allocations (with what is left at the end) and calls of the C library that the sanitizer
+    /// intercepts are looked at, not their own loads and stores.
     AddressSanitizer,
-    /// Every access to memory and every use of a value.
+    /// Every access to memory and every use of a value, of the program and of the libraries.
     Valgrind,
 }
 
@@ -169,15 +171,17 @@ fn misuse() -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// All programs of misuse with every access to the heap looked at.
+/// All programs of misuse with their own accesses to memory looked at, and all allocations.
 pub(super) fn address_sanitizer() -> Result<()> {
     misuse()?.iter().try_for_each(|program| build_and_run(program, Under::AddressSanitizer))
 }
 
-/// Programs of misuse that need much memory, start many processes, or look at the clock.
+/// Programs of misuse that need much memory, start many processes, or look at the clock. Only
+/// [`Under::AddressSanitizer`] looks at these.
 const NOT_UNDER_VALGRIND: &[&str] = &["hccl_operators", "hccl_processes", "robustness"];
 
-/// Programs of misuse with every access to memory looked at; `false` where there is no valgrind.
+/// The other programs of misuse with every access to memory looked at, also those of the libraries;
+/// `false` where there is no valgrind.
 pub(super) fn valgrind() -> Result<bool> {
     if process::find("valgrind").is_none() {
         eprintln!("xtask: valgrind is missing");
