@@ -65,14 +65,14 @@ impl Operator {
     pub(crate) fn places(self) -> &'static [Places] {
         match self {
             Self::Broadcast => &[Places::InPlace],
-            Self::Scatter | Self::SendReceive | Self::Batch => &[Places::Apart],
+            Self::SendReceive | Self::Batch => &[Places::Apart],
             _ => &[Places::Apart, Places::InPlace],
         }
     }
 
     fn may_be_in_place(self) -> bool {
-        use Operator::{AllGather, AllReduce, Broadcast, Reduce, ReduceScatter};
-        matches!(self, AllReduce | Reduce | ReduceScatter | Broadcast | AllGather)
+        use Operator::{AllGather, AllReduce, Broadcast, Reduce, ReduceScatter, Scatter};
+        matches!(self, AllReduce | Reduce | ReduceScatter | Broadcast | AllGather | Scatter)
     }
 }
 
@@ -172,18 +172,24 @@ impl Case {
         cases
     }
 
-    /// What the documents say: which buffers may be one, then which types are moved and reduced.
+    /// What the documents say.
     pub(crate) fn documented(&self) -> Verdict {
+        self.refusal().map_or(Verdict::Right, Verdict::Refused)
+    }
+
+    /// The documented code of a call that is refused: which buffers may be one, then which types are
+    /// moved and reduced.
+    pub(crate) fn refusal(&self) -> Option<i32> {
         let there = match self.op {
             Some(op) => self.code.reducible().is_some_and(|it| it.supports(op)),
             None => self.code.code != INT128,
         };
         if self.places == Places::InPlace && !self.operator.may_be_in_place() {
-            Verdict::Refused(PARA)
-        } else if !there {
-            Verdict::Refused(NOT_SUPPORT)
+            Some(PARA)
+        } else if there {
+            None
         } else {
-            Verdict::Right
+            Some(NOT_SUPPORT)
         }
     }
 }
@@ -210,6 +216,7 @@ mod tests {
         assert_eq!(of(Operator::AllReduce, 11, Some(Op::Prod), apart), refused(5));
         assert_eq!(of(Operator::AllReduce, 7, Some(Op::Sum), in_place), refused(5));
         assert_eq!(of(Operator::AllGather, 7, None, in_place), right);
+        assert_eq!(of(Operator::Scatter, 7, None, in_place), right);
         assert_eq!(of(Operator::AlltoAll, 7, None, in_place), refused(1));
         assert_eq!(of(Operator::AlltoAll, 12, None, in_place), refused(1));
         assert_eq!(of(Operator::AlltoAll, 12, None, apart), refused(5));

@@ -2,23 +2,19 @@
 
 use std::fmt::Write as _;
 
-use super::cases::{CODES, Case, Code, Operator, Places, Verdict};
+use super::cases::{CODES, Case, Code, Operator, Places};
 use crate::oracle::Op;
 
-/// What came of a cell with ranks as threads and with ranks as processes.
-pub(super) type Found = [Verdict; 2];
-
-/// The page of all cells, in the order of [`Case::all`].
-pub(super) fn page(cases: &[Case], found: &[Found]) -> String {
+/// The page of all cells, each of which does what it says.
+pub(super) fn page() -> String {
     let mut text = String::from(
         "# What the operators support\n\n\
          Written by `cargo xtask support` from calls of the built libraries; the tests make the same \
          calls and compare with this page. Each cell was called with three ranks, as threads of one \
          process and as three processes, and every result compared with the operator's definition.\n\n\
          `ok`: accepted, and right on every rank. `5`: refused with HCCL_E_NOT_SUPPORT. `1`: refused \
-         with HCCL_E_PARA (in place, where input and output must differ). Where threads and processes \
-         differed, both would stand here. *In place* is the same buffer, or the own block of the \
-         larger one for AllGather and ReduceScatter.\n",
+         with HCCL_E_PARA (in place, where input and output must differ). *In place* is the same buffer, or \
+         the own block of the larger one for AllGather, ReduceScatter and (on the root) Scatter.\n",
     );
     for operator in Operator::ALL {
         let _ = writeln!(text, "\n## {}\n", operator.name());
@@ -28,7 +24,7 @@ pub(super) fn page(cases: &[Case], found: &[Found]) -> String {
         let _ = writeln!(text, "| --- |{}", " --- |".repeat(columns.len()));
         for code in CODES {
             let cells: Vec<String> =
-                columns.iter().map(|column| column.cell(operator, code, cases, found)).collect();
+                columns.iter().map(|column| column.cell(operator, code)).collect();
             let _ = writeln!(text, "| {} | {} |", code.name, cells.join(" | "));
         }
     }
@@ -71,27 +67,8 @@ impl Column {
         }
     }
 
-    fn cell(&self, operator: Operator, code: Code, cases: &[Case], found: &[Found]) -> String {
-        let same = |case: &Case| {
-            case.operator == operator
-                && case.code == code
-                && case.op == self.op
-                && case.places == self.places
-        };
-        let Some(at) = cases.iter().position(same) else { return "-".to_owned() };
-        let [threads, processes] = found[at];
-        if threads == processes {
-            word(threads)
-        } else {
-            format!("{} / {}", word(threads), word(processes))
-        }
-    }
-}
-
-fn word(verdict: Verdict) -> String {
-    match verdict {
-        Verdict::Right => "ok".to_owned(),
-        Verdict::Refused(code) => code.to_string(),
-        Verdict::Wrong => "WRONG".to_owned(),
+    fn cell(&self, operator: Operator, code: Code) -> String {
+        let case = Case { operator, code, op: self.op, places: self.places };
+        case.refusal().map_or_else(|| "ok".to_owned(), |code| code.to_string())
     }
 }

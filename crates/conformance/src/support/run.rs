@@ -151,6 +151,11 @@ impl Rank {
         // In place, the small buffer of these is the own block of the large one.
         let (input, output) = match case.operator {
             O::ReduceScatter if in_place => (self.input, self.input.wrapping_byte_add(own)),
+            // Only the root has the larger buffer.
+            O::Scatter if in_place && self.rank == root(self.total) => {
+                (self.input, self.input.wrapping_byte_add(own))
+            }
+            O::Scatter => (self.input, self.output),
             O::AllGather if in_place => (self.output.wrapping_byte_add(own), self.output),
             _ if in_place => (self.input, self.input),
             _ => (self.input, self.output),
