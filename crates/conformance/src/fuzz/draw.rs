@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_void};
 
 use parking_lot::Mutex;
 
+use super::lists::Lists;
 use super::table::{End, Kind, Pool};
 use crate::libraries::Item;
 use crate::oracle::mix;
@@ -110,12 +111,18 @@ pub(super) const HOST_BYTES: usize = 1 << 20;
 const COPY_BYTES: u64 = 64 << 10;
 /// Bytes of every allocation of device memory, at least: a copy may begin anywhere below half.
 pub(super) const DEVICE_BYTES: u64 = 256 << 10;
+/// A data type that can be moved and reduced.
+const FLOAT: usize = 4;
+/// A number of elements that comes up often, since some calls take two that must be equal.
+const OFTEN: u64 = 64;
 /// Entries of the arrays that calls get.
-const ENTRIES: usize = 16;
+pub(super) const ENTRIES: usize = 16;
+
+/// The group that a world is.
+const WORLD: &CStr = c"hccl_world_group";
 
 const TEXTS: &[&CStr] = &[
     c"",
-    c"hccl_world_group",
     c"fuzz",
     c"/nowhere/table.json",
     c"/",
@@ -134,10 +141,11 @@ pub(super) struct Scratch {
     root: *mut u8,
     items: *mut Item,
     ranks: *mut u32,
+    pub(super) lists: Lists,
     pub(super) place: *mut usize,
 }
 
-fn leaked<T: Clone>(value: T, len: usize) -> *mut T {
+pub(super) fn leaked<T: Clone>(value: T, len: usize) -> *mut T {
     Vec::leak(vec![value; len]).as_mut_ptr()
 }
 
@@ -152,6 +160,7 @@ impl Scratch {
             root: leaked(0u8, crate::libraries::ROOT_INFO_BYTES),
             items: leaked(item, ENTRIES),
             ranks: leaked(0u32, ENTRIES),
+            lists: Lists::new(),
             place: leaked(0usize, 2 * ENTRIES),
         }
     }
@@ -190,6 +199,20 @@ impl Scratch {
         // SAFETY: the target is 4096 bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.config, bytes.len()) };
         self.config.cast()
+    }
+
+    /// An address of host memory that a copy may follow.
+    pub(super) fn host_memory(&self, random: &mut Random) -> usize {
+        self.host.wrapping_add(random.below(1 << 19) as usize).addr()
+    }
+
+    /// An address of device memory that a copy may follow; of host memory if there is none.
+    pub(super) fn device_memory(&self, random: &mut Random, pools: &Mutex<Pools>) -> usize {
+        let pools = pools.lock();
+        if pools.device.is_empty() {
+            return self.host.addr();
+        }
+        random.pick(&pools.device) + random.below(DEVICE_BYTES / 2) as usize
     }
 
     /// An argument. `slot` tells arrays of one call apart.
@@ -237,21 +260,30 @@ impl Scratch {
                     _ => random.pick(&pools.device) + 8 * random.below(64) as usize,
                 }
             }
-            Kind::Memory => {
-                let pools = pools.lock();
-                match random.below(8) {
-                    0 => 0,
-                    1..=3 => self.host.wrapping_add(random.below(1 << 19) as usize).addr(),
-                    _ if pools.device.is_empty() => self.host.addr(),
-                    _ => random.pick(&pools.device) + random.below(DEVICE_BYTES / 2) as usize,
-                }
-            }
+            Kind::Memory => match random.below(8) {
+                0 => 0,
+                1..=3 => self.host_memory(random),
+                _ => self.device_memory(random, pools),
+            },
             Kind::Host if nothing => 0,
             Kind::Host => self.host.addr(),
             Kind::Count => {
                 let any = random.next();
                 let few = random.below(5000);
-                let list = [0, 1, 7, few, few, few, 1 << 31, 0x7_FFFF_FFFF, 0x8_0000_0000, any];
+                let list = [
+                    0,
+                    1,
+                    7,
+                    OFTEN,
+                    OFTEN,
+                    OFTEN,
+                    few,
+                    few,
+                    1 << 31,
+                    0x7_FFFF_FFFF,
+                    0x8_0000_0000,
+                    any,
+                ];
                 random.pick(&list) as usize
             }
             Kind::Size => random.below(COPY_BYTES) as usize,
@@ -273,9 +305,15 @@ impl Scratch {
             }
             Kind::Small => {
                 let any = random.next();
-                let few = random.below(20);
-                random.pick(&[few, few, few, few, few, 255, u64::MAX, any]) as usize
+                let (low, few) = (random.below(5), random.below(20));
+                random.pick(&[low, low, low, few, few, few, 255, u64::MAX, any]) as usize
             }
+            // Calls that take two want them equal.
+            Kind::DataType if random.one_in(2) => FLOAT,
+            Kind::DataType => random.below(if nothing { 64 } else { 18 }) as usize,
+            Kind::ReduceOp => random.below(if nothing { 8 } else { 4 }) as usize,
+            Kind::Direction => random.below(if nothing { 8 } else { 6 }) as usize,
+            Kind::DeviceNumber => random.pick(&[0usize, 0, 1, 1, 2, 3, u32::MAX as usize]),
             Kind::Rank => random.pick(&[0usize, 0, 1, 1, 2, u32::MAX as usize]),
             Kind::Flag => {
                 let any = random.next();
@@ -283,6 +321,8 @@ impl Scratch {
             }
             Kind::Word => random.next() as usize,
             Kind::Text if nothing => 0,
+            // A name that there is, mostly.
+            Kind::Text if random.one_in(2) => WORLD.as_ptr().addr(),
             Kind::Text => random.pick(TEXTS).as_ptr().addr(),
             Kind::Config if nothing => 0,
             Kind::Config => self.config(random).addr(),
@@ -292,7 +332,8 @@ impl Scratch {
                 for i in 0..ENTRIES {
                     let any = random.next();
                     let few = random.below(600);
-                    let value = random.pick(&[0, few, few, few, few, few, few, few, few, any]);
+                    let value =
+                        random.pick(&[0, few, few, few, OFTEN, OFTEN, OFTEN, OFTEN, OFTEN, any]);
                     // SAFETY: the array has as many entries.
                     unsafe { array.add(i).write(value) };
                 }
@@ -332,6 +373,12 @@ impl Scratch {
                 }
                 self.ranks.addr()
             }
+            Kind::List(_) if nothing => 0,
+            Kind::List(list) => self.list(random, pools, list, slot),
+            Kind::Few => random.pick(&[1usize, 1, 1, 1, 0, 2]),
+            Kind::Pitch => 1024 + random.below(1024) as usize,
+            Kind::Width => random.below(1200) as usize,
+            Kind::Rows => random.below(32) as usize,
             Kind::Second => 1,
             Kind::Milliseconds => random.pick(&[1usize, 5, 20, 0, usize::MAX - 6]),
         }

@@ -3,10 +3,12 @@
 //!
 //! A process makes some thousand calls from a seed and ends, with whatever is under way. The parent
 //! looks after it: a signal or a call that does not return fails the run, which then shows the seed
-//! and what the threads called last.
+//! and what the threads called last. So does a run that never got the handles that calls are made with.
 
 mod calls;
 mod draw;
+mod lists;
+mod successes;
 mod table;
 mod trace;
 mod worker;
@@ -18,6 +20,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 use crate::worker::absolute;
+use successes::Successes;
 use trace::Trace;
 pub(crate) use worker::run as run_worker;
 
@@ -33,6 +36,7 @@ pub(crate) fn run(folder: &Path, seconds: u64, first: u64, calls: u64) -> anyhow
     let deadline = Instant::now() + Duration::from_secs(seconds);
     let mut seed = first;
     let mut made = 0;
+    let mut successes = Successes::default();
     while Instant::now() < deadline || seed == first {
         let trace = Trace::create(&path)?;
         let mut child = Command::new(std::env::current_exe()?)
@@ -50,6 +54,7 @@ pub(crate) fn run(folder: &Path, seconds: u64, first: u64, calls: u64) -> anyhow
             .context("a process that makes the calls")?;
         let end = watch(&mut child, &trace)?;
         made += trace.newest().iter().sum::<u64>();
+        successes.add(&trace);
         match end {
             Ended::Exited(status) if status.success() => {}
             Ended::Exited(status) => bail!(
@@ -68,7 +73,8 @@ pub(crate) fn run(folder: &Path, seconds: u64, first: u64, calls: u64) -> anyhow
         "{made} calls in {} processes, from seed {first}: none crashed, none hung",
         seed - first
     );
-    Ok(())
+    println!("{}", successes.text());
+    successes.suffice(made)
 }
 
 /// How a process ended.

@@ -26,6 +26,12 @@ pub(super) enum Kind {
     Length,
     /// A small number, or one that is none of an enumeration.
     Small,
+    /// An `HcclDataType`, an `HcclReduceOp`, or an `aclrtMemcpyKind`, mostly one that there is.
+    DataType,
+    ReduceOp,
+    Direction,
+    /// The number of a device.
+    DeviceNumber,
     /// A rank, or a number of ranks that no other rank has to come for.
     Rank,
     /// 0 or 1 mostly, since everything else is refused.
@@ -40,6 +46,15 @@ pub(super) enum Kind {
     Counts,
     /// A root info that nobody can meet at.
     DeadRoot,
+    /// Entries that belong together.
+    List(List),
+    /// A number of attributes of a list, 1 mostly.
+    Few,
+    /// Bytes from one row to the next, bytes of a row, and a number of rows: all rows together stay
+    /// below what there is.
+    Pitch,
+    Width,
+    Rows,
     /// Items of a batch.
     Items,
     /// A number of such items.
@@ -54,6 +69,36 @@ pub(super) enum Kind {
     HandlePlace(Pool),
     /// NULL: what programs that mean no harm to themselves give only with something behind it.
     Null,
+}
+
+/// What the entries of an array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    /// As [`Kind::Memory`].
+    Addresses,
+    /// Bytes of copies.
+    Sizes,
+    /// Bytes that there is room for.
+    Rooms,
+    /// From which copy on an attribute holds.
+    Firsts,
+    /// `aclrtMemcpyBatchAttr`.
+    Ends,
+    /// `aclrtMemAccessDesc`.
+    Rights,
+    /// `aclrtPhysicalMemProp`.
+    Property,
+}
+
+impl List {
+    /// Words of an entry.
+    pub(super) fn words(self) -> usize {
+        match self {
+            Self::Addresses | Self::Sizes | Self::Rooms | Self::Firsts => 1,
+            Self::Rights => 3,
+            Self::Ends | Self::Property => 4,
+        }
+    }
 }
 
 /// Whether a successful call ends a handle.
@@ -127,6 +172,10 @@ fn kind(word: &str) -> Kind {
         "size" => Kind::Size,
         "length" => Kind::Length,
         "small" => Kind::Small,
+        "type" => Kind::DataType,
+        "op" => Kind::ReduceOp,
+        "copykind" => Kind::Direction,
+        "number" => Kind::DeviceNumber,
         "rank" => Kind::Rank,
         "flag" => Kind::Flag,
         "word" => Kind::Word,
@@ -134,6 +183,17 @@ fn kind(word: &str) -> Kind {
         "config" => Kind::Config,
         "counts" => Kind::Counts,
         "deadroot" => Kind::DeadRoot,
+        "addresses" => Kind::List(List::Addresses),
+        "sizes" => Kind::List(List::Sizes),
+        "rooms" => Kind::List(List::Rooms),
+        "firsts" => Kind::List(List::Firsts),
+        "ends" => Kind::List(List::Ends),
+        "rights" => Kind::List(List::Rights),
+        "property" => Kind::List(List::Property),
+        "few" => Kind::Few,
+        "pitch" => Kind::Pitch,
+        "width" => Kind::Width,
+        "rows" => Kind::Rows,
         "items" => Kind::Items,
         "itemcount" => Kind::ItemCount,
         "ranklist" => Kind::RankList,

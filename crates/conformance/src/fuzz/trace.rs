@@ -1,4 +1,4 @@
-//! What the threads of a process called last, in a file that outlives it.
+//! What the threads of a process called last, and what succeeded how often, in a file that outlives it.
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, ensure};
+
+use super::successes::COUNTED;
 
 /// Threads that a process has.
 pub(super) const THREADS: usize = 3;
@@ -22,12 +24,18 @@ struct Entry {
     text: [u8; TEXT],
 }
 
-/// The last calls of each thread.
-type Entries = [[Entry; CALLS]; THREADS];
+/// What the file holds.
+#[repr(C)]
+struct Contents {
+    /// The last calls of each thread.
+    entries: [[Entry; CALLS]; THREADS],
+    /// Successes of all threads.
+    successes: [AtomicU64; COUNTED],
+}
 
 /// The file, mapped.
 pub(super) struct Trace {
-    entries: *mut Entries,
+    contents: *mut Contents,
 }
 
 // SAFETY: each thread writes entries of its own; who reads them after its end, or looks at the
@@ -40,14 +48,14 @@ impl Trace {
     /// Makes the file.
     pub(super) fn create(path: &Path) -> anyhow::Result<Self> {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
-        file.set_len(size_of::<Entries>() as u64)?;
+        file.set_len(size_of::<Contents>() as u64)?;
         Self::map(&file)
     }
 
     /// Opens the file that the parent made.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::options().read(true).write(true).open(path).context("the trace")?;
-        ensure!(file.metadata()?.len() == size_of::<Entries>() as u64, "a trace of another size");
+        ensure!(file.metadata()?.len() == size_of::<Contents>() as u64, "a trace of another size");
         Self::map(&file)
     }
 
@@ -55,18 +63,35 @@ impl Trace {
         let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
         // SAFETY: a new mapping of a file that is as long; it is never unmapped.
         let mapped = unsafe {
-            let (len, fd) = (size_of::<Entries>(), file.as_raw_fd());
+            let (len, fd) = (size_of::<Contents>(), file.as_raw_fd());
             libc::mmap(std::ptr::null_mut(), len, read | write, libc::MAP_SHARED, fd, 0)
         };
         ensure!(mapped != libc::MAP_FAILED, "the trace cannot be mapped");
-        Ok(Self { entries: mapped.cast() })
+        Ok(Self { contents: mapped.cast() })
     }
 
     fn entry(&self, thread: usize, number: u64) -> *mut Entry {
         assert!(thread < THREADS, "a thread of the process");
         let call = (number % CALLS as u64) as usize;
         // SAFETY: both indices are in range.
-        unsafe { (&raw mut (*self.entries)[thread][call]).cast() }
+        unsafe { (&raw mut (*self.contents).entries[thread][call]).cast() }
+    }
+
+    /// The number of successes that is kept at a place.
+    fn counter(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: the file stays mapped, and numbers are only touched as atomics.
+        let successes = unsafe { &(*self.contents).successes };
+        &successes[at]
+    }
+
+    /// Notes that a call, or a maker, succeeded.
+    pub(super) fn succeeded(&self, at: usize) {
+        self.counter(at).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it did.
+    pub(super) fn successes(&self, at: usize) -> u64 {
+        self.counter(at).load(Ordering::Relaxed)
     }
 
     /// Notes the call that a thread is about to make.

@@ -8,6 +8,7 @@ use anyhow::ensure;
 use parking_lot::Mutex;
 
 use super::draw::{DEVICE_BYTES, Pools, Random, Scratch};
+use super::successes::Maker;
 use super::table::{Call, End, Kind, Pool, calls};
 use super::trace::{THREADS, Trace};
 use crate::libraries::{Libraries, ROOT_INFO_BYTES, symbol_of};
@@ -128,6 +129,7 @@ impl<'a> Caller<'a> {
         // SAFETY: what is followed is what the table says of it: memory of this process that stays.
         let code = unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) };
         if code == 0 {
+            job.trace.succeeded(at);
             self.succeeded(call, &arguments);
         }
     }
@@ -150,6 +152,14 @@ impl<'a> Caller<'a> {
         }
     }
 
+    /// Keeps what a maker made.
+    fn made(&self, maker: Maker, pool: Pool, handle: usize) {
+        if handle != 0 {
+            self.job.trace.succeeded(maker.counted_at());
+            self.job.pools.lock().add(pool, handle);
+        }
+    }
+
     /// A communicator of one rank, as programs make it.
     fn make_alone(&mut self) {
         if self.job.pools.lock().count(Pool::Alone) >= COMMUNICATORS {
@@ -157,7 +167,7 @@ impl<'a> Caller<'a> {
         }
         let libraries = &self.job.libraries;
         let mut root = [0u8; ROOT_INFO_BYTES];
-        self.note("a communicator of one rank");
+        self.note(Maker::Alone.name());
         // The place must outlive this call: a group that is open writes it at its end.
         let place: &'static mut [*mut c_void] = Vec::leak(vec![std::ptr::null_mut()]);
         // SAFETY: places of the right sizes.
@@ -166,10 +176,7 @@ impl<'a> Caller<'a> {
             if (libraries.root_info)(root.as_mut_ptr()) == 0
                 && (libraries.join)(1, root.as_ptr(), 0, place.as_mut_ptr()) == 0
             {
-                let made = place.as_ptr().read_volatile().addr();
-                if made != 0 {
-                    self.job.pools.lock().add(Pool::Alone, made);
-                }
+                self.made(Maker::Alone, Pool::Alone, place.as_ptr().read_volatile().addr());
             }
         }
     }
@@ -180,7 +187,7 @@ impl<'a> Caller<'a> {
             return;
         }
         let mut comms = [std::ptr::null_mut(); PAIR.len()];
-        self.note("communicators of two ranks");
+        self.note(Maker::Pair.name());
         // SAFETY: as many places as devices.
         let code = unsafe {
             let (count, comms) = (PAIR.len() as u32, comms.as_mut_ptr());
@@ -188,7 +195,7 @@ impl<'a> Caller<'a> {
         };
         if code == 0 {
             for comm in comms {
-                self.job.pools.lock().add(Pool::Pair, comm.addr());
+                self.made(Maker::Pair, Pool::Pair, comm.addr());
             }
         }
     }
@@ -196,11 +203,11 @@ impl<'a> Caller<'a> {
     /// Device memory that copies may use.
     fn make_memory(&mut self) {
         let mut made = std::ptr::null_mut();
-        self.note("device memory");
+        self.note(Maker::Memory.name());
         // SAFETY: a place for the result.
         let code = unsafe { (self.job.libraries.malloc)(&raw mut made, DEVICE_BYTES as usize, 0) };
         if code == 0 {
-            self.job.pools.lock().add(Pool::Device, made.addr());
+            self.made(Maker::Memory, Pool::Device, made.addr());
         }
     }
 
@@ -210,20 +217,23 @@ impl<'a> Caller<'a> {
             c"{\"version\":\"1.0\",\"status\":\"completed\",\"server_count\":\"1\",\
             \"server_list\":[{\"server_id\":\"fuzz\",\"device\":[{\"device_id\":\"2\",\
             \"device_ip\":\"\",\"rank_id\":\"0\"}]}]}";
-        self.note("a world of one rank");
-        // SAFETY: texts, and no configuration.
-        unsafe {
+        self.note(Maker::World.name());
+        // SAFETY: texts, of which the second is the rank, and no configuration.
+        let code = unsafe {
             (self.job.libraries.set_device)(2);
-            (self.job.libraries.world)(TABLE.as_ptr(), c"fuzz".as_ptr(), 0, std::ptr::null());
+            (self.job.libraries.world)(TABLE.as_ptr(), c"0".as_ptr(), 0, std::ptr::null())
+        };
+        if code == 0 {
+            self.job.trace.succeeded(Maker::World.counted_at());
         }
     }
 
     fn make_stream(&mut self) {
         let mut made = std::ptr::null_mut();
-        self.note("a stream");
+        self.note(Maker::Stream.name());
         // SAFETY: a place for the result.
         if unsafe { (self.job.libraries.create_stream)(&raw mut made) } == 0 {
-            self.job.pools.lock().add(Pool::Stream, made.addr());
+            self.made(Maker::Stream, Pool::Stream, made.addr());
         }
     }
 }
