@@ -356,8 +356,7 @@ static HcclResult join_with(Rank *rank, void (*differ)(HcclCommConfig *config))
 {
     HcclCommConfig config;
     HcclComm made = NULL;
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    config = default_config();
     snprintf(config.hcclCommName, sizeof config.hcclCommName, "a name");
     if (rank->rank == 0) {
         NEED(HcclGetRootInfo(&root_of_two));

@@ -57,8 +57,7 @@ static void join_twice(Rank *rank)
         MESSAGE("EI0003", "hccl_world_group");
         OK(HcclCommDestroy(rank->comm));
     }
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    config = default_config();
     snprintf(config.hcclCommName, sizeof config.hcclCommName, "of the file");
     OK(HcclCommInitClusterInfoConfig(path, rank->rank, &config, &rank->comm));
     OK(HcclGetCommName(rank->comm, name));
@@ -102,8 +101,7 @@ static void wrong_files(Rank *rank)
     HcclComm comm = NULL;
     HcclCommConfig config;
     char longer[5000];
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    config = default_config();
     (void)rank;
     CODE(HCCL_E_PTR, HcclCommInitClusterInfo(NULL, 0, &comm));
     MESSAGE("EI0003", "clusterInfo");
@@ -253,8 +251,7 @@ static void differ_first(Rank *rank)
 {
     HcclCommConfig config;
     for (int i = 0; i < 3; ++i) {
-        memset(&config, 0, sizeof config);
-        HcclCommConfigInit(&config);
+        config = default_config();
         config.hcclBufferSize = 100 + rank->rank;
         CODE(HCCL_E_PARA,
              HcclCommInitClusterInfoConfig(path, rank->rank, &config, &rank->comm));

@@ -19,8 +19,7 @@ static void one_thread_makes_and_destroys(void)
     bool open = true;
     NEED(aclInit(NULL));
     NEED(aclrtSetDevice(0));
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    config = default_config();
     snprintf(config.hcclCommName, sizeof config.hcclCommName, "one thread");
     NEED(HcclGetRootInfo(&root));
     OK(HcclGroupStatusGet(&open));
@@ -79,8 +78,7 @@ static void one_thread_makes_subs(void)
     uint32_t members[] = {1, 0};
     HcclCommConfig config;
     HcclComm comms[2], subs[2] = {NULL};
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    config = default_config();
     NEED(aclInit(NULL));
     NEED(HcclCommInitAll(2, devices, comms));
     OK(HcclGroupStart());
@@ -213,9 +211,7 @@ static void failures(Rank *rank)
 {
     HcclRootInfo root;
     HcclComm made = NULL, other = NULL;
-    HcclCommConfig config;
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    HcclCommConfig config = default_config();
     NEED(HcclGetCommName(rank->comm, config.hcclCommName));
     NEED(HcclGetRootInfo(&root));
     OK(HcclGroupStart());

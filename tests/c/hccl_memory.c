@@ -255,8 +255,7 @@ static void windows_of_a_communicator_that_ended(void)
     NEED(aclInit(NULL));
     NEED(aclrtSetDevice(0));
     NEED(aclrtMalloc(&memory, MIB, ACL_MEM_MALLOC_HUGE_FIRST));
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    config = default_config();
     snprintf(config.hcclCommName, sizeof config.hcclCommName, "one after the other");
     for (int i = 0; i < 3; ++i) {
         NEED(HcclGetRootInfo(&root));
@@ -284,8 +283,7 @@ static void larger_than_one_may_have(Rank *rank)
     HcclCommSymWindow window = NULL;
     HcclCommConfig config;
     void *memory = NULL;
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    config = default_config();
     config.hcclSymWinMaxMemSizePerRank = rank->rank == 1 ? 1 : 2;
     NEED(aclrtMalloc(&memory, LARGE, ACL_MEM_MALLOC_HUGE_FIRST));
     if (rank->rank == 0) {

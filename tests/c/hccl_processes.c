@@ -108,9 +108,7 @@ static void be_a_member(uint32_t rank, int to[PROCESSES][2])
 {
     uint32_t members[] = {3, 2, 1, 0};
     HcclComm comm = join(rank, to), sub = NULL;
-    HcclCommConfig config;
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
+    HcclCommConfig config = default_config();
     if (rank == ends) {
         kill(getpid(), SIGKILL);
     }

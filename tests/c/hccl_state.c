@@ -4,14 +4,6 @@
  */
 #include "ranks.h"
 
-static HcclCommConfig default_config(void)
-{
-    HcclCommConfig config;
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
-    return config;
-}
-
 /** A communicator of one rank with a configuration. */
 static HcclComm alone(HcclCommConfig *config)
 {

@@ -4,14 +4,6 @@
  */
 #include "ranks.h"
 
-static HcclCommConfig default_config(void)
-{
-    HcclCommConfig config;
-    memset(&config, 0, sizeof config);
-    HcclCommConfigInit(&config);
-    return config;
-}
-
 /* ---- what works ---- */
 
 static void odd_ranks_backwards(Rank *rank)

@@ -22,6 +22,15 @@ typedef struct Rank {
     void (*body)(struct Rank *rank);
 } Rank;
 
+/** A configuration that wishes for nothing. */
+static inline HcclCommConfig default_config(void)
+{
+    HcclCommConfig config;
+    memset(&config, 0, sizeof config);
+    HcclCommConfigInit(&config);
+    return config;
+}
+
 /** All ranks wait for each other. */
 static inline void meet(Rank *rank)
 {
