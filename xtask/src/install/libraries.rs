@@ -1,4 +1,4 @@
-//! The shared libraries of an installation: two real ones, and thin ones under other names.
+//! The shared libraries of an installation: three real ones, and thin ones under other names.
 //!
 //! Programs ask for several libraries of the vendor's. Where ours puts everything into one, the
 //! other names become libraries without code that need the real one; each has its own SONAME, since
@@ -14,8 +14,11 @@ use super::Profile;
 use crate::{process, workspace};
 
 /// Package, file that cargo makes, name in the installation.
-const REAL: &[(&str, &str, &str)] =
-    &[("ascendcl", "libascendcl.so", "libascendcl.so"), ("libhccl", "libhccl_c.so", "libhccl.so")];
+const REAL: &[(&str, &str, &str)] = &[
+    ("ascendcl", "libascendcl.so", "libascendcl.so"),
+    ("libhccl", "libhccl_c.so", "libhccl.so"),
+    ("hccl-torch", "libhccl_torch.so", "libhccl_torch.so"),
+];
 
 /// The program: its package, and its name.
 pub(crate) const PROGRAM: (&str, &str) = ("hccl-cli", "hccl");

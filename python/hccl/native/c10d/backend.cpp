@@ -260,7 +260,7 @@ WorkPtr CpuBackend::say(Said& said) {
       rank_,
       said.type,
       title.c_str(),
-      said.input.held,
+      said.input.held.empty() ? said.output.held : said.input.held,
       std::move(said.results),
       getSequenceNumberForGroup());
   auto kept = std::move(said.input.held);
@@ -825,7 +825,7 @@ c10::intrusive_ptr<CallWork> CpuBackend::message(
 // All ranks tell rank 0 that they are here; it tells them that all are. Only rank 0 finds out who is
 // missing; the others learn from it.
 void CpuBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool all_ranks) {
-  const auto timeout = opts.timeout.count() > 0 ? opts.timeout : options_->timeout;
+  const auto timeout = opts.timeout.count() >= 0 ? opts.timeout : options_->timeout;
   const int tag = static_cast<int>(barriers_++ % 0x10000000);
   const auto word = [] { return at::zeros({1}, at::kLong); };
   const auto begun = std::chrono::steady_clock::now();
@@ -847,6 +847,9 @@ void CpuBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool all_ran
                    "waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank."));
     }
     return;
+  }
+  if (timeout.count() == 0) {
+    raise(TIMED_OUT, "Rank 0 timed out in monitoredBarrier after 0 ms");
   }
   std::vector<c10::intrusive_ptr<CallWork>> here;
   for (int rank = 1; rank < size_; ++rank) {

@@ -35,6 +35,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   // Backend is known to Python by torch itself.
   py::module_::import("torch.distributed");
   Shared<hccl::CpuBackend>(m, "CpuBackend")
+      .def_property_readonly("options", &hccl::CpuBackend::getBackendOptions)
       .def_static(
           "create",
           &hccl::CpuBackend::create,

@@ -44,6 +44,9 @@ void raise(Status status, const std::string& text) {
   switch (status) {
     case INVALID:
       C10_THROW_ERROR(ValueError, text);
+    case TIMED_OUT:
+      // Words by which callers of other backends know a time-out.
+      C10_THROW_ERROR(DistBackendError, "A call has Timed out in hccl: " + text);
     default:
       C10_THROW_ERROR(DistBackendError, text);
   }
