@@ -9,6 +9,9 @@ Importing this package registers the names too, for programs that run with TORCH
 """
 
 from hccl.torch import registration
+from hccl.torch.memory import empty, is_shareable, shareable, share_everything, to_shareable, zeros
+
+__all__ = ["empty", "is_shareable", "share_everything", "shareable", "to_shareable", "zeros"]
 
 registration.register()
 

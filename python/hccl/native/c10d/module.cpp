@@ -6,6 +6,7 @@
 #include <pybind11/chrono.h>
 
 #include "backend.h"
+#include "memory.h"
 
 namespace {
 
@@ -32,6 +33,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
       "quiesce",
       [](uint64_t limit_ms) { hccl::table->quiesce(limit_ms); },
       py::call_guard<py::gil_scoped_release>());
+  m.attr("NEVER") = hccl::NEVER;
+  m.def("place_in_thread", &hccl::place_in_thread);
+  m.def("place_everywhere", &hccl::place_everywhere);
+  m.def("is_shareable", &hccl::is_shareable);
   // Backend is known to Python by torch itself.
   py::module_::import("torch.distributed");
   Shared<hccl::CpuBackend>(m, "CpuBackend")
