@@ -25,7 +25,7 @@ fn main() {
     }
     println!("   (GB/s of source bytes)");
     for &data_type in DataType::ALL {
-        for &op in ReduceOp::ALL {
+        for &op in ReduceOp::ALL.iter().chain(ReduceOp::BEYOND) {
             for &isa in Isa::ALL {
                 let row = format!("{:<9} {:<5} {:<9}", data_type, op, isa);
                 let Some(reducer) = Reducer::with_isa(data_type, op, isa) else {

@@ -35,7 +35,7 @@ use crate::operator::{Number as _, Operator};
 /// 1. The demands of [`crate::Reducer::run`] hold for elements of type `E`.
 /// 2. The CPU has the instruction set of `S`.
 #[inline(always)]
-pub(crate) unsafe fn body<E: Element, O: Operator, S: Shell, const N: usize>(
+pub(crate) unsafe fn body<E: Element, O: Operator<E::Accumulator>, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,
@@ -64,7 +64,7 @@ pub(crate) unsafe fn body<E: Element, O: Operator, S: Shell, const N: usize>(
 /// # Safety
 /// As for [`body`].
 #[inline(always)]
-unsafe fn side_by_side<E: Element, O: Operator, S: Shell, const N: usize>(
+unsafe fn side_by_side<E: Element, O: Operator<E::Accumulator>, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,
@@ -83,7 +83,7 @@ unsafe fn side_by_side<E: Element, O: Operator, S: Shell, const N: usize>(
 /// # Safety
 /// As for [`body`].
 #[inline(always)]
-unsafe fn in_passes<E: Element, O: Operator, S: Shell, const N: usize>(
+unsafe fn in_passes<E: Element, O: Operator<E::Accumulator>, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,
@@ -133,7 +133,7 @@ unsafe fn in_passes<E: Element, O: Operator, S: Shell, const N: usize>(
 /// # Safety
 /// As for [`body`], and the range lies inside `len`.
 #[inline(always)]
-unsafe fn groups<E: Element, O: Operator, S: Shell, const N: usize>(
+unsafe fn groups<E: Element, O: Operator<E::Accumulator>, S: Shell, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     range: Range<usize>,
@@ -157,14 +157,14 @@ unsafe fn groups<E: Element, O: Operator, S: Shell, const N: usize>(
 /// 1. Elements `at..at + N` of every source may be read and are aligned.
 /// 2. The CPU has the instruction set of `S`.
 #[inline(always)]
-unsafe fn fold<E: Element, O: Operator, S: Shell, const N: usize>(
+unsafe fn fold<E: Element, O: Operator<E::Accumulator>, S: Shell, const N: usize>(
     mut lanes: [E::Accumulator; N],
     sources: &[*const u8],
     at: usize,
 ) -> [E::Accumulator; N] {
     for &source in sources {
         // SAFETY: the same demands.
-        lanes = unsafe { O::combine::<S, _, N>(lanes, load::<E, S, N>(source, at)) };
+        lanes = unsafe { O::combine::<S, N>(lanes, load::<E, S, N>(source, at)) };
     }
     lanes
 }
@@ -185,7 +185,7 @@ unsafe fn load<E: Element, S: Shell, const N: usize>(
 /// 1. Elements `at..at + N` of every target may be written and are aligned.
 /// 2. The CPU has the instruction set of `S`.
 #[inline(always)]
-unsafe fn store<E: Element, O: Operator, S: Shell, const N: usize>(
+unsafe fn store<E: Element, O: Operator<E::Accumulator>, S: Shell, const N: usize>(
     targets: &[*mut u8],
     at: usize,
     lanes: [E::Accumulator; N],

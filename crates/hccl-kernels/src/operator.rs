@@ -36,8 +36,16 @@ pub(crate) trait Number: Copy {
     }
 }
 
-/// An operator as a type, so that each loop is compiled for exactly one.
-pub(crate) trait Operator {
+/// Accumulators whose single bits can be combined.
+pub(crate) trait Bits: Number {
+    fn and(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    fn xor(self, other: Self) -> Self;
+}
+
+/// An operator as a type, so that each loop is compiled for exactly one. It says on which
+/// accumulators it works.
+pub(crate) trait Operator<A> {
     /// Whether what was combined is divided at the end.
     const DIVIDES: bool = false;
 
@@ -45,14 +53,14 @@ pub(crate) trait Operator {
     ///
     /// # Safety
     /// The CPU has the instruction set of `S`.
-    unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N];
+    unsafe fn combine<S: Shell, const N: usize>(left: [A; N], right: [A; N]) -> [A; N];
 }
 
 pub(crate) struct Sum;
 
-impl Operator for Sum {
+impl<A: Number> Operator<A> for Sum {
     #[inline(always)]
-    unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
+    unsafe fn combine<S: Shell, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
         zip(left, right, A::sum)
     }
 }
@@ -60,29 +68,29 @@ impl Operator for Sum {
 /// A sum that is divided before it is rounded.
 pub(crate) struct Avg;
 
-impl Operator for Avg {
+impl<A: Number> Operator<A> for Avg {
     const DIVIDES: bool = true;
 
     #[inline(always)]
-    unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
+    unsafe fn combine<S: Shell, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
         zip(left, right, A::sum)
     }
 }
 
 pub(crate) struct Prod;
 
-impl Operator for Prod {
+impl<A: Number> Operator<A> for Prod {
     #[inline(always)]
-    unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
+    unsafe fn combine<S: Shell, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
         zip(left, right, A::prod)
     }
 }
 
 pub(crate) struct Max;
 
-impl Operator for Max {
+impl<A: Number> Operator<A> for Max {
     #[inline(always)]
-    unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
+    unsafe fn combine<S: Shell, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
         // SAFETY: the same demand.
         unsafe { A::max_lanes::<S, N>(left, right) }
     }
@@ -90,16 +98,48 @@ impl Operator for Max {
 
 pub(crate) struct Min;
 
-impl Operator for Min {
+impl<A: Number> Operator<A> for Min {
     #[inline(always)]
-    unsafe fn combine<S: Shell, A: Number, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
+    unsafe fn combine<S: Shell, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
         // SAFETY: the same demand.
         unsafe { A::min_lanes::<S, N>(left, right) }
     }
 }
 
+macro_rules! bitwise {
+    ($($operator:ident => $method:ident),+) => {$(
+        pub(crate) struct $operator;
+
+        impl<A: Bits> Operator<A> for $operator {
+            #[inline(always)]
+            unsafe fn combine<S: Shell, const N: usize>(left: [A; N], right: [A; N]) -> [A; N] {
+                zip(left, right, A::$method)
+            }
+        }
+    )+};
+}
+
+bitwise!(And => and, Or => or, Xor => xor);
+
 macro_rules! integers {
     ($($integer:ty => $wide:ty),+) => {$(
+        impl Bits for $integer {
+            #[inline(always)]
+            fn and(self, other: Self) -> Self {
+                self & other
+            }
+
+            #[inline(always)]
+            fn or(self, other: Self) -> Self {
+                self | other
+            }
+
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                self ^ other
+            }
+        }
+
         impl Number for $integer {
             #[inline(always)]
             fn sum(self, other: Self) -> Self {
@@ -163,6 +203,23 @@ impl Number for Truth {
     #[inline(always)]
     fn divide(self, _: u32) -> Self {
         self
+    }
+}
+
+impl Bits for Truth {
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
     }
 }
 

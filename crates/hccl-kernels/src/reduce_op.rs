@@ -18,11 +18,21 @@ pub enum ReduceOp {
     /// Average: the sum, divided by the number of ranks; of integers without the rest. The C
     /// interface does not have it.
     Avg = 100,
+    /// Bitwise "and", of integers and truth values. The C interface does not have it, nor the two
+    /// below.
+    And = 101,
+    /// Bitwise "or", of integers and truth values.
+    Or = 102,
+    /// Bitwise "exclusive or", of integers and truth values.
+    Xor = 103,
 }
 
 impl ReduceOp {
     /// Every operator of the C interface, in the order of the codes.
     pub const ALL: &[ReduceOp] = &[ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min];
+
+    /// Every operator that the C interface does not have, in the order of the codes.
+    pub const BEYOND: &[ReduceOp] = &[ReduceOp::Avg, ReduceOp::And, ReduceOp::Or, ReduceOp::Xor];
 
     /// The operator with this number of the C interface, or `None` if the number names none.
     pub fn from_code(code: i32) -> Option<Self> {
@@ -31,8 +41,8 @@ impl ReduceOp {
 
     /// The operator with this [code](Self::code), also one that the C interface does not have.
     pub fn from_byte(byte: u8) -> Option<Self> {
-        let avg = Some(Self::Avg).filter(|known| known.code() == byte);
-        avg.or_else(|| Self::from_code(byte.into()))
+        let mut all = Self::ALL.iter().chain(Self::BEYOND).copied();
+        all.find(|known| known.code() == byte)
     }
 
     /// Number of this operator, in the C interface where that has it.
@@ -48,6 +58,9 @@ impl ReduceOp {
             ReduceOp::Max => "max",
             ReduceOp::Min => "min",
             ReduceOp::Avg => "avg",
+            ReduceOp::And => "band",
+            ReduceOp::Or => "bor",
+            ReduceOp::Xor => "bxor",
         }
     }
 }
@@ -67,11 +80,25 @@ mod tests {
         for &op in ReduceOp::ALL {
             assert_eq!(ReduceOp::from_code(i32::from(op.code())), Some(op));
         }
-        assert_eq!(ReduceOp::from_code(-1), None);
-        assert_eq!(ReduceOp::from_code(4), None);
-        assert_eq!(ReduceOp::from_code(100), None);
-        assert_eq!(ReduceOp::from_byte(100), Some(ReduceOp::Avg));
-        assert_eq!(ReduceOp::from_byte(3), Some(ReduceOp::Min));
-        assert_eq!(ReduceOp::from_byte(4), None);
+        for &op in ReduceOp::BEYOND {
+            assert_eq!(ReduceOp::from_code(i32::from(op.code())), None, "{op}");
+        }
+        for &op in ReduceOp::ALL.iter().chain(ReduceOp::BEYOND) {
+            assert_eq!(ReduceOp::from_byte(op.code()), Some(op));
+        }
+        for gap in [-1, 4, 104] {
+            assert_eq!(ReduceOp::from_code(gap), None, "{gap}");
+        }
+        for gap in [4, 99, 104, 255] {
+            assert_eq!(ReduceOp::from_byte(gap), None, "{gap}");
+        }
+    }
+
+    #[test]
+    fn names_differ() {
+        let all: Vec<_> = ReduceOp::ALL.iter().chain(ReduceOp::BEYOND).collect();
+        for (index, one) in all.iter().enumerate() {
+            assert!(all[index + 1..].iter().all(|other| other.name() != one.name()), "{one}");
+        }
     }
 }

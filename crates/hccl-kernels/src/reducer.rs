@@ -7,7 +7,7 @@ use crate::arch::{Avx2, Avx512};
 use crate::arch::{Kernel, Portable, Shell};
 use crate::element::{Bf16, Bool, Element, F16};
 use crate::float_state::under_default;
-use crate::operator::{Avg, Max, Min, Prod, Sum};
+use crate::operator::{And, Avg, Bits, Max, Min, Or, Prod, Sum, Xor};
 use crate::{DataType, Isa, ReduceOp};
 
 /// A reduction kernel bound to one data type, operator and instruction set.
@@ -22,8 +22,8 @@ pub struct Reducer {
 impl Reducer {
     /// The kernel for the instruction set of this process ([`Isa::chosen`]).
     ///
-    /// `None` where the data type can only be moved (128-bit integers and the 8-bit floats), and
-    /// for averages of truth values.
+    /// `None` where the data type can only be moved (128-bit integers and the 8-bit floats), for
+    /// averages of truth values, and for bitwise operators on floats.
     pub fn new(data_type: DataType, op: ReduceOp) -> Option<Reducer> {
         Self::with_isa(data_type, op, Isa::chosen())
     }
@@ -142,35 +142,47 @@ impl fmt::Debug for Reducer {
 // A group has 64 bytes of accumulators: one AVX-512 register, and few enough of the smaller ones
 // that the compiler keeps the whole group in registers.
 fn by_type<S: Shell>(data_type: DataType, op: ReduceOp) -> Option<Kernel> {
-    Some(match data_type {
-        DataType::I8 => by_op::<S, i8, 64>(op),
-        DataType::U8 => by_op::<S, u8, 64>(op),
-        DataType::I16 => by_op::<S, i16, 32>(op),
-        DataType::U16 => by_op::<S, u16, 32>(op),
-        DataType::I32 => by_op::<S, i32, 16>(op),
-        DataType::U32 => by_op::<S, u32, 16>(op),
-        DataType::I64 => by_op::<S, i64, 8>(op),
-        DataType::U64 => by_op::<S, u64, 8>(op),
-        DataType::F16 => by_op::<S, F16, 16>(op),
-        DataType::Bf16 => by_op::<S, Bf16, 16>(op),
-        DataType::F32 => by_op::<S, f32, 16>(op),
-        DataType::F64 => by_op::<S, f64, 8>(op),
-        DataType::Bool if op == ReduceOp::Avg => return None,
-        DataType::Bool => by_op::<S, Bool, 64>(op),
+    match data_type {
+        DataType::I8 => whole::<S, i8, 64>(op),
+        DataType::U8 => whole::<S, u8, 64>(op),
+        DataType::I16 => whole::<S, i16, 32>(op),
+        DataType::U16 => whole::<S, u16, 32>(op),
+        DataType::I32 => whole::<S, i32, 16>(op),
+        DataType::U32 => whole::<S, u32, 16>(op),
+        DataType::I64 => whole::<S, i64, 8>(op),
+        DataType::U64 => whole::<S, u64, 8>(op),
+        DataType::F16 => arithmetic::<S, F16, 16>(op),
+        DataType::Bf16 => arithmetic::<S, Bf16, 16>(op),
+        DataType::F32 => arithmetic::<S, f32, 16>(op),
+        DataType::F64 => arithmetic::<S, f64, 8>(op),
+        DataType::Bool if op == ReduceOp::Avg => None,
+        DataType::Bool => whole::<S, Bool, 64>(op),
         DataType::I128
         | DataType::Hif8
         | DataType::F8e4m3
         | DataType::F8e5m2
-        | DataType::F8e8m0 => return None,
-    })
+        | DataType::F8e8m0 => None,
+    }
 }
 
-fn by_op<S: Shell, E: Element, const N: usize>(op: ReduceOp) -> Kernel {
+/// Every operator.
+fn whole<S: Shell, E: Element<Accumulator: Bits>, const N: usize>(op: ReduceOp) -> Option<Kernel> {
     match op {
-        ReduceOp::Sum => S::kernel::<E, Sum, N>(),
-        ReduceOp::Prod => S::kernel::<E, Prod, N>(),
-        ReduceOp::Max => S::kernel::<E, Max, N>(),
-        ReduceOp::Min => S::kernel::<E, Min, N>(),
-        ReduceOp::Avg => S::kernel::<E, Avg, N>(),
+        ReduceOp::And => Some(S::kernel::<E, And, N>()),
+        ReduceOp::Or => Some(S::kernel::<E, Or, N>()),
+        ReduceOp::Xor => Some(S::kernel::<E, Xor, N>()),
+        other => arithmetic::<S, E, N>(other),
+    }
+}
+
+/// The operators that need no single bits.
+fn arithmetic<S: Shell, E: Element, const N: usize>(op: ReduceOp) -> Option<Kernel> {
+    match op {
+        ReduceOp::Sum => Some(S::kernel::<E, Sum, N>()),
+        ReduceOp::Prod => Some(S::kernel::<E, Prod, N>()),
+        ReduceOp::Max => Some(S::kernel::<E, Max, N>()),
+        ReduceOp::Min => Some(S::kernel::<E, Min, N>()),
+        ReduceOp::Avg => Some(S::kernel::<E, Avg, N>()),
+        ReduceOp::And | ReduceOp::Or | ReduceOp::Xor => None,
     }
 }

@@ -77,7 +77,7 @@ impl Request {
                 return invalid("reduction", given, "a type that can be reduced".into());
             }
             None if self.operator.reduces() => {
-                let allowed = "sum, prod, max, min or avg".into();
+                let allowed = "sum, prod, max, min, avg, band, bor or bxor".into();
                 return invalid("reduce operator", "none".into(), allowed);
             }
             _ => {}
@@ -204,6 +204,9 @@ mod tests {
         assert_eq!(describe(&request().signature(0)), "AllReduce of 1000 float32 max");
         let rooted = Request { operator: Operator::Reduce, root: 3, ..request() };
         assert_eq!(describe(&rooted.signature(0)), "Reduce of 1000 float32 max root 3");
+        let bits =
+            Request { data_type: DataType::U16, reduce_op: Some(ReduceOp::Xor), ..request() };
+        assert_eq!(describe(&bits.signature(0)), "AllReduce of 1000 uint16 bxor");
         assert!(describe(&[0xee; 32]).contains("does not know"));
     }
 
@@ -214,7 +217,8 @@ mod tests {
             Request { count: 1001, ..request() },
             Request { count: u64::MAX, ..request() },
             Request { reduce_op: None, ..request() },
-            Request { data_type: DataType::F8e4m3, ..request() },
+            Request { data_type: DataType::Hif8, ..request() },
+            Request { reduce_op: Some(ReduceOp::And), ..request() },
             Request { input: Piece { offset: 2, len: 4000 }.into(), ..request() },
             Request { operator: Operator::Broadcast, root: 4, ..request() },
             Request { operator: Operator::AllGather, ..request() },

@@ -31,7 +31,7 @@ pub(crate) type Kernel = unsafe fn(&[*mut u8], &[*const u8], usize, u32);
 /// An instruction set as a type.
 pub(crate) trait Shell {
     /// The loop for one element type and operator, `N` elements at a time.
-    fn kernel<E: Element, O: Operator, const N: usize>() -> Kernel;
+    fn kernel<E: Element, O: Operator<E::Accumulator>, const N: usize>() -> Kernel;
 
     /// Widens IEEE half precision.
     ///

@@ -8,14 +8,14 @@ use crate::operator::Operator;
 pub(crate) struct Portable;
 
 impl Shell for Portable {
-    fn kernel<E: Element, O: Operator, const N: usize>() -> Kernel {
+    fn kernel<E: Element, O: Operator<E::Accumulator>, const N: usize>() -> Kernel {
         portable::<E, O, N>
     }
 }
 
 /// # Safety
 /// As for [`crate::Reducer::run`], with elements of type `E`.
-unsafe fn portable<E: Element, O: Operator, const N: usize>(
+unsafe fn portable<E: Element, O: Operator<E::Accumulator>, const N: usize>(
     targets: &[*mut u8],
     sources: &[*const u8],
     len: usize,

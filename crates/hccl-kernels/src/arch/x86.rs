@@ -13,7 +13,7 @@ macro_rules! shell {
         pub(crate) struct $shell;
 
         impl Shell for $shell {
-            fn kernel<E: Element, O: Operator, const N: usize>() -> Kernel {
+            fn kernel<E: Element, O: Operator<E::Accumulator>, const N: usize>() -> Kernel {
                 $function::<E, O, N>
             }
 
@@ -51,7 +51,7 @@ macro_rules! shell {
         /// # Safety
         /// As for [`crate::Reducer::run`], with elements of type `E`.
         #[target_feature(enable = $features)]
-        unsafe fn $function<E: Element, O: Operator, const N: usize>(
+        unsafe fn $function<E: Element, O: Operator<E::Accumulator>, const N: usize>(
             targets: &[*mut u8],
             sources: &[*const u8],
             len: usize,

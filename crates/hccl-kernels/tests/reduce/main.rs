@@ -28,10 +28,16 @@ enum Place {
     Own(usize),
 }
 
-/// Pairs of type and operator that can be reduced.
+/// All operators, also those that the C interface does not have.
+fn ops() -> impl Iterator<Item = ReduceOp> {
+    ReduceOp::ALL.iter().chain(ReduceOp::BEYOND).copied()
+}
+
+/// Pairs of type and operator that can be reduced; averages have tests of their own.
 fn pairs() -> impl Iterator<Item = (DataType, ReduceOp)> {
-    let all = DataType::ALL.iter().flat_map(|&t| ReduceOp::ALL.iter().map(move |&op| (t, op)));
-    all.filter(|&(data_type, op)| Reducer::new(data_type, op).is_some())
+    let types = DataType::ALL.iter().copied().chain([DataType::Bool]);
+    let all = types.flat_map(|data_type| ops().map(move |op| (data_type, op)));
+    all.filter(|&(data_type, op)| op != ReduceOp::Avg && Reducer::new(data_type, op).is_some())
 }
 
 /// Instruction sets of this CPU; says which are skipped.
@@ -200,11 +206,28 @@ fn what_can_only_be_moved_has_no_reducer() {
     let moved =
         [DataType::I128, DataType::Hif8, DataType::F8e4m3, DataType::F8e5m2, DataType::F8e8m0];
     for &data_type in DataType::ALL {
-        for &op in ReduceOp::ALL {
+        for &op in ReduceOp::ALL.iter().chain([&ReduceOp::Avg]) {
             let reduced = Reducer::new(data_type, op).is_some();
             assert_eq!(reduced, !moved.contains(&data_type), "{data_type} {op}");
         }
     }
+}
+
+#[test]
+fn single_bits_are_those_of_integers() {
+    use DataType::{Bool, I8, I16, I32, I64, U8, U16, U32, U64};
+    let whole = [I8, I16, I32, I64, U8, U16, U32, U64, Bool];
+    for data_type in DataType::ALL.iter().copied().chain([Bool]) {
+        for op in [ReduceOp::And, ReduceOp::Or, ReduceOp::Xor] {
+            let reduced = Reducer::new(data_type, op).is_some();
+            assert_eq!(reduced, whole.contains(&data_type), "{data_type} {op}");
+        }
+    }
+    let op = |op| Reducer::new(I16, op).expect("reduced");
+    let sources = [0x8f0f, 0xc3c3, 0xffaa];
+    assert_eq!(one(op(ReduceOp::And), &sources), 0x8302);
+    assert_eq!(one(op(ReduceOp::Or), &sources), 0xffef);
+    assert_eq!(one(op(ReduceOp::Xor), &sources), 0xb366);
 }
 
 #[test]
@@ -261,6 +284,10 @@ fn truth_values_combine_whatever_stands_for_true() {
         (ReduceOp::Max, [0, 1, 1, 1]),
         (ReduceOp::Prod, [0, 0, 0, 1]),
         (ReduceOp::Min, [0, 0, 0, 1]),
+        (ReduceOp::Or, [0, 1, 1, 1]),
+        (ReduceOp::And, [0, 0, 0, 1]),
+        // Each is there a hundred times.
+        (ReduceOp::Xor, [0, 0, 0, 0]),
     ] {
         let reducer = Reducer::new(DataType::Bool, op).unwrap();
         // Many sources: a sum of bytes would wrap around.
@@ -271,4 +298,7 @@ fn truth_values_combine_whatever_stands_for_true() {
         assert_eq!(target, expected, "{op}");
     }
     assert!(Reducer::new(DataType::Bool, ReduceOp::Avg).is_none());
+    let xor = Reducer::new(DataType::Bool, ReduceOp::Xor).unwrap();
+    assert_eq!(one(xor, &[2, 4]), 0, "the bits of what stands for true do not show");
+    assert_eq!(one(xor, &[6, 0]), 1);
 }

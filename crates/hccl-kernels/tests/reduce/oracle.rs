@@ -28,6 +28,7 @@ pub(crate) fn reduce(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64
             let each = elements.iter().map(|&bits| f32::from_bits(bits as u32));
             floats(op, each, f32::total_cmp).map_or(0x7fc0_0000, |total| total.to_bits().into())
         }
+        DataType::Bool => truths(op, elements),
         DataType::F16 => small_floats(HALF, op, elements),
         DataType::Bf16 => small_floats(BRAIN, op, elements),
         other => panic!("{other} is not reduced"),
@@ -57,11 +58,39 @@ fn integers(bits: usize, signed: bool, op: ReduceOp, elements: &[u64]) -> u64 {
             ReduceOp::Prod => total.wrapping_mul(next),
             ReduceOp::Max => total.max(next),
             ReduceOp::Min => total.min(next),
+            ReduceOp::And | ReduceOp::Or | ReduceOp::Xor => bit_by_bit(bits, op, total, next),
             other => panic!("unknown operator {other}"),
         };
         value(exact.rem_euclid(modulus) as u64)
     });
     total.expect("there is a source").rem_euclid(modulus) as u64
+}
+
+/// Combines the two's complements of two numbers, a binary place at a time.
+fn bit_by_bit(bits: usize, op: ReduceOp, left: i128, right: i128) -> i128 {
+    let place = |number: i128, at: usize| number.rem_euclid(1 << (at + 1)) / (1 << at);
+    let one = |at: usize| {
+        let ones = place(left, at) + place(right, at);
+        let is_set = match op {
+            ReduceOp::And => ones == 2,
+            ReduceOp::Or => ones > 0,
+            _ => ones == 1,
+        };
+        i128::from(is_set) << at
+    };
+    (0..bits).map(one).sum()
+}
+
+/// How many of several truth values are true decides.
+fn truths(op: ReduceOp, elements: &[u64]) -> u64 {
+    let ones = elements.iter().filter(|&&element| element != 0).count();
+    let is_true = match op {
+        ReduceOp::Sum | ReduceOp::Max | ReduceOp::Or => ones > 0,
+        ReduceOp::Prod | ReduceOp::Min | ReduceOp::And => ones == elements.len(),
+        ReduceOp::Xor => ones % 2 == 1,
+        other => panic!("unknown operator {other}"),
+    };
+    is_true.into()
 }
 
 /// The total, or `None` for NaN.

@@ -17,14 +17,18 @@ use hccl_kernels::{Isa, Reducer};
 use job::{Against, Case, Kind, run};
 
 const RANKS: [u32; 4] = [2, 3, 5, 8];
+/// The reductions of numbers.
 const OPS: [ReduceOp; 5] =
     [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::Avg];
+/// The reductions of single bits.
+const BITS: [ReduceOp; 3] = [ReduceOp::And, ReduceOp::Or, ReduceOp::Xor];
 const OPERATORS: [Operator; 3] = [Operator::AllReduce, Operator::Reduce, Operator::ReduceScatter];
 
 /// Types and reductions that there are.
 fn pairs() -> impl Iterator<Item = (DataType, ReduceOp)> {
     let types = DataType::ALL.iter().copied().chain([DataType::Bool]);
-    let all = types.flat_map(|data_type| OPS.map(|op| (data_type, op)));
+    let all =
+        types.flat_map(|data_type| OPS.into_iter().chain(BITS).map(move |op| (data_type, op)));
     all.filter(|&(data_type, op)| Reducer::new(data_type, op).is_some())
 }
 

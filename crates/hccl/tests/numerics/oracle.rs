@@ -15,15 +15,34 @@ pub(crate) fn reduce(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64
     assert!(elements.len() > 1, "a rank alone keeps its bits");
     match data_type {
         DataType::Bool => {
-            let any = matches!(op, ReduceOp::Sum | ReduceOp::Max);
             let mut truths = elements.iter().map(|&element| element != 0);
-            u64::from(if any { truths.any(|truth| truth) } else { truths.all(|truth| truth) })
+            u64::from(match op {
+                ReduceOp::Sum | ReduceOp::Max | ReduceOp::Or => truths.any(|truth| truth),
+                ReduceOp::Xor => truths.filter(|&truth| truth).count() % 2 == 1,
+                _ => truths.all(|truth| truth),
+            })
         }
         DataType::F16 | DataType::Bf16 | DataType::F32 | DataType::F64 => {
             floats(data_type, op, elements)
         }
+        _ if matches!(op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor) => {
+            bits(data_type, op, elements)
+        }
         _ => integers(data_type, op, elements),
     }
+}
+
+/// Whether the place of a result is set follows from how many elements have it set.
+fn bits(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64 {
+    let place = |at: usize| {
+        let set = elements.iter().filter(|&&element| element / (1 << at) % 2 == 1).count();
+        u64::from(match op {
+            ReduceOp::And => set == elements.len(),
+            ReduceOp::Or => set > 0,
+            _ => set % 2 == 1,
+        }) << at
+    };
+    (0..8 * data_type.size()).map(place).sum()
 }
 
 fn integers(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64 {
