@@ -17,17 +17,17 @@ const RUNS: usize = 5;
 fn main() {
     let words: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    print!("{:<9} {:<5} {:<9}", "type", "op", "isa");
+    print!("{:<11} {:<5} {:<9}", "type", "op", "isa");
     for size in SIZES {
         for (sources, targets) in SHAPES {
             print!(" {:>9}", format!("{}K {sources}>{targets}", size >> 10));
         }
     }
     println!("   (GB/s of source bytes)");
-    for &data_type in DataType::ALL {
+    for &data_type in DataType::ALL.iter().chain(DataType::BEYOND) {
         for &op in ReduceOp::ALL.iter().chain(ReduceOp::BEYOND) {
             for &isa in Isa::ALL {
-                let row = format!("{:<9} {:<5} {:<9}", data_type, op, isa);
+                let row = format!("{:<11} {:<5} {:<9}", data_type, op, isa);
                 let Some(reducer) = Reducer::with_isa(data_type, op, isa) else {
                     continue;
                 };

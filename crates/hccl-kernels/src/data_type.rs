@@ -37,14 +37,26 @@ pub enum DataType {
     I128 = 12,
     /// 8-bit float of tapered precision; can be moved, not reduced.
     Hif8 = 14,
-    /// 8-bit float, 4 bits of exponent and 3 of mantissa; can be moved, not reduced.
+    /// 8-bit float, 4 bits of exponent and 3 of mantissa, without infinities, up to 448
+    /// (PyTorch's `float8_e4m3fn`). The C interface moves it and does not reduce it.
     F8e4m3 = 15,
-    /// 8-bit float, 5 bits of exponent and 2 of mantissa; can be moved, not reduced.
+    /// 8-bit float, 5 bits of exponent and 2 of mantissa, with infinities, up to 57344. The C
+    /// interface moves it and does not reduce it.
     F8e5m2 = 16,
     /// 8-bit power of two used as a scale; can be moved, not reduced.
     F8e8m0 = 17,
-    /// A truth value in a byte. The C interface does not have it.
+    /// A truth value in a byte. The C interface does not have it, nor those below.
     Bool = 100,
+    /// 8-bit float, 4 bits of exponent and 3 of mantissa, without infinities and -0, up to 240.
+    F8e4m3fnuz = 101,
+    /// 8-bit float, 5 bits of exponent and 2 of mantissa, without infinities and -0, up to 57344.
+    F8e5m2fnuz = 102,
+    /// Complex number of two [`Self::F32`]: the real part, then the imaginary one.
+    C64 = 103,
+    /// Complex number of two [`Self::F64`].
+    C128 = 104,
+    /// Complex number of two [`Self::F16`].
+    C32 = 105,
 }
 
 impl DataType {
@@ -69,6 +81,16 @@ impl DataType {
         DataType::F8e8m0,
     ];
 
+    /// Every data type that the C interface does not have, in the order of the codes.
+    pub const BEYOND: &[DataType] = &[
+        DataType::Bool,
+        DataType::F8e4m3fnuz,
+        DataType::F8e5m2fnuz,
+        DataType::C64,
+        DataType::C128,
+        DataType::C32,
+    ];
+
     /// Bytes of one element.
     pub const fn size(self) -> usize {
         match self {
@@ -78,12 +100,30 @@ impl DataType {
             | DataType::F8e4m3
             | DataType::F8e5m2
             | DataType::F8e8m0
-            | DataType::Bool => 1,
+            | DataType::Bool
+            | DataType::F8e4m3fnuz
+            | DataType::F8e5m2fnuz => 1,
             DataType::I16 | DataType::U16 | DataType::F16 | DataType::Bf16 => 2,
-            DataType::I32 | DataType::U32 | DataType::F32 => 4,
-            DataType::I64 | DataType::U64 | DataType::F64 => 8,
-            DataType::I128 => 16,
+            DataType::I32 | DataType::U32 | DataType::F32 | DataType::C32 => 4,
+            DataType::I64 | DataType::U64 | DataType::F64 | DataType::C64 => 8,
+            DataType::I128 | DataType::C128 => 16,
         }
+    }
+
+    /// The numbers that an element is made of: their type, and how many there are. Two of a complex
+    /// number, else the element itself.
+    pub const fn parts(self) -> (DataType, usize) {
+        match self {
+            DataType::C32 => (DataType::F16, 2),
+            DataType::C64 => (DataType::F32, 2),
+            DataType::C128 => (DataType::F64, 2),
+            whole => (whole, 1),
+        }
+    }
+
+    /// What the address of an element that is reduced must be a multiple of: the size of a part.
+    pub const fn align(self) -> usize {
+        self.parts().0.size()
     }
 
     /// The data type with this number of the C interface, or `None` if the number names none.
@@ -93,8 +133,8 @@ impl DataType {
 
     /// The data type with this [code](Self::code), also one that the C interface does not have.
     pub fn from_byte(byte: u8) -> Option<Self> {
-        let bool = Some(Self::Bool).filter(|known| known.code() == byte);
-        bool.or_else(|| Self::from_code(byte.into()))
+        let mut all = Self::ALL.iter().chain(Self::BEYOND).copied();
+        all.find(|known| known.code() == byte)
     }
 
     /// Number of this data type, in the C interface where that has it.
@@ -123,6 +163,11 @@ impl DataType {
             DataType::F8e5m2 => "fp8e5m2",
             DataType::F8e8m0 => "fp8e8m0",
             DataType::Bool => "bool",
+            DataType::F8e4m3fnuz => "fp8e4m3fnuz",
+            DataType::F8e5m2fnuz => "fp8e5m2fnuz",
+            DataType::C64 => "complex64",
+            DataType::C128 => "complex128",
+            DataType::C32 => "complex32",
         }
     }
 }
@@ -139,19 +184,30 @@ mod tests {
 
     #[test]
     fn codes_and_names_are_a_bijection() {
-        for (index, &one) in DataType::ALL.iter().enumerate() {
-            assert_eq!(DataType::from_code(i32::from(one.code())), Some(one));
-            for &other in &DataType::ALL[index + 1..] {
+        let all: Vec<_> = DataType::ALL.iter().chain(DataType::BEYOND).copied().collect();
+        for (index, &one) in all.iter().enumerate() {
+            assert_eq!(DataType::from_byte(one.code()), Some(one));
+            let code = DataType::from_code(i32::from(one.code()));
+            assert_eq!(code.is_some(), DataType::ALL.contains(&one), "{one}");
+            assert!(code.is_none_or(|code| code == one));
+            for &other in &all[index + 1..] {
                 assert_ne!(one.name(), other.name());
             }
         }
-        assert_eq!(DataType::from_byte(100), Some(DataType::Bool));
-        assert_eq!(DataType::from_byte(10), Some(DataType::F64));
-        for gap in [13, 18, 255] {
+        for gap in [13, 18, 99, 106, 255] {
             assert_eq!(DataType::from_byte(gap), None, "{gap}");
         }
         for gap in [-1, 13, 18, 100, 255, 256, i32::MAX, i32::MIN] {
             assert_eq!(DataType::from_code(gap), None, "{gap}");
+        }
+    }
+
+    #[test]
+    fn parts_make_up_an_element() {
+        for &one in DataType::ALL.iter().chain(DataType::BEYOND) {
+            let (part, parts) = one.parts();
+            assert_eq!(part.size() * parts, one.size(), "{one}");
+            assert_eq!(parts == 2, one.name().starts_with("complex"), "{one}");
         }
     }
 }

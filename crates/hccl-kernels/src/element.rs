@@ -1,11 +1,14 @@
 //! How elements of each type lie in memory, and in which type they are accumulated.
 //!
-//! The 16-bit floats are accumulated in `f32` and rounded once, at the end. Floats leave with the
+//! The 8-bit and 16-bit floats are accumulated in `f32` and rounded once, at the end. Floats leave with the
 //! canonical NaN: which payload an addition propagates depends on the CPU and on the order of its
 //! operands, which the compiler may swap. The two instructions this takes do not show: `f32` sums
 //! ran as fast as `i32` sums, from the second-level cache and from memory.
 
+use std::marker::PhantomData;
+
 use crate::arch::Shell;
+use crate::float8;
 use crate::half::bf16_to_f32;
 use crate::lanes::map;
 use crate::operator::{Number, Truth};
@@ -125,5 +128,24 @@ impl Element for Bf16 {
     unsafe fn narrow<S: Shell, const N: usize>(lanes: [f32; N]) -> [Self; N] {
         // SAFETY: the same demand.
         unsafe { S::narrow_bf16(lanes) }
+    }
+}
+
+/// An 8-bit float of one of the formats.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Float8<F>(u8, PhantomData<F>);
+
+impl<F: float8::Format> Element for Float8<F> {
+    type Accumulator = f32;
+
+    #[inline(always)]
+    unsafe fn widen<S: Shell, const N: usize>(lanes: [Self; N]) -> [f32; N] {
+        map(lanes, |lane| float8::widen::<F>(lane.0))
+    }
+
+    #[inline(always)]
+    unsafe fn narrow<S: Shell, const N: usize>(lanes: [f32; N]) -> [Self; N] {
+        map(lanes, |lane| Self(float8::narrow::<F>(lane), PhantomData))
     }
 }

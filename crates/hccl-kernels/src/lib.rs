@@ -14,6 +14,7 @@ mod body;
 mod copy;
 mod data_type;
 mod element;
+mod float8;
 mod float_state;
 mod half;
 mod isa;

@@ -5,8 +5,9 @@ use std::fmt;
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{Avx2, Avx512};
 use crate::arch::{Kernel, Portable, Shell};
-use crate::element::{Bf16, Bool, Element, F16};
+use crate::element::{Bf16, Bool, Element, F16, Float8};
 use crate::float_state::under_default;
+use crate::float8::{E4m3, E4m3fnuz, E5m2, E5m2fnuz};
 use crate::operator::{And, Avg, Bits, Max, Min, Or, Prod, Sum, Xor};
 use crate::{DataType, Isa, ReduceOp};
 
@@ -14,6 +15,8 @@ use crate::{DataType, Isa, ReduceOp};
 #[derive(Clone, Copy)]
 pub struct Reducer {
     kernel: Kernel,
+    /// Numbers of the kernel's type in an element.
+    parts: usize,
     data_type: DataType,
     op: ReduceOp,
     isa: Isa,
@@ -22,8 +25,9 @@ pub struct Reducer {
 impl Reducer {
     /// The kernel for the instruction set of this process ([`Isa::chosen`]).
     ///
-    /// `None` where the data type can only be moved (128-bit integers and the 8-bit floats), for
-    /// averages of truth values, and for bitwise operators on floats.
+    /// `None` where the data type can only be moved (128-bit integers, `hif8` and `fp8e8m0`), for
+    /// averages of truth values, for bitwise operators on floats, and for all but sums and averages
+    /// of complex numbers.
     pub fn new(data_type: DataType, op: ReduceOp) -> Option<Reducer> {
         Self::with_isa(data_type, op, Isa::chosen())
     }
@@ -35,16 +39,21 @@ impl Reducer {
         if !isa.available() {
             return None;
         }
+        // A complex sum is the sum of the parts, and nothing else that is done to numbers is.
+        let (part, parts) = data_type.parts();
+        if parts > 1 && !matches!(op, ReduceOp::Sum | ReduceOp::Avg) {
+            return None;
+        }
         let kernel = match isa {
-            Isa::Portable | Isa::Neon => by_type::<Portable>(data_type, op),
+            Isa::Portable | Isa::Neon => by_type::<Portable>(part, op),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => by_type::<Avx2>(data_type, op),
+            Isa::Avx2 => by_type::<Avx2>(part, op),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => by_type::<Avx512>(data_type, op),
+            Isa::Avx512 => by_type::<Avx512>(part, op),
             #[cfg(not(target_arch = "x86_64"))]
             Isa::Avx2 | Isa::Avx512 => None,
         }?;
-        Some(Reducer { kernel, data_type, op, isa })
+        Some(Reducer { kernel, parts, data_type, op, isa })
     }
 
     /// Data type this kernel reduces.
@@ -68,11 +77,13 @@ impl Reducer {
     /// The result is the same bits on every instruction set and wherever `i` lies:
     ///
     /// - Integers wrap.
-    /// - Floats are rounded once for each operation; the 16-bit ones are accumulated in `f32` and
-    ///   rounded once at the end. Always to nearest, ties to even; subnormals are kept, whatever
-    ///   floating-point state the thread is in.
+    /// - Floats are rounded once for each operation; the 8-bit and 16-bit ones are accumulated in
+    ///   `f32` and rounded once at the end. Always to nearest, ties to even; subnormals are kept,
+    ///   whatever floating-point state the thread is in.
+    /// - Complex numbers are two floats each.
     /// - `max` and `min` are NaN if any source is, and order -0 below +0.
-    /// - A float that is NaN comes out as the positive quiet one without payload.
+    /// - A float that is NaN comes out as the positive quiet one without payload, an 8-bit one as
+    ///   `0x7f`, or `0x80` where the format has no -0.
     /// - A single source is copied, bit for bit.
     /// - Averages are not divided; see [`Self::run_divided`].
     ///
@@ -94,7 +105,7 @@ impl Reducer {
     ///
     /// # Safety
     /// 1. Every source is valid for reads, and every target for writes, of `len` elements.
-    /// 2. All pointers are aligned to the element size, even if `len` is 0.
+    /// 2. All pointers are aligned as [`DataType::align`] says, even if `len` is 0.
     /// 3. A target is exactly a source, or exactly another target, or overlaps none of the others.
     /// 4. Until return no other thread or process writes to the sources or touches the targets.
     pub unsafe fn run(&self, targets: &[*mut u8], sources: &[*const u8], len: usize) {
@@ -104,16 +115,16 @@ impl Reducer {
                 .iter()
                 .map(|t| t.addr())
                 .chain(sources.iter().map(|s| s.addr()))
-                .all(|address| address.is_multiple_of(self.data_type.size())),
+                .all(|address| address.is_multiple_of(self.data_type.align())),
             "a pointer is not aligned to {}",
             self.data_type
         );
         // SAFETY: the demands above; `with_isa` has checked the instruction set.
-        under_default(|| unsafe { (self.kernel)(targets, sources, len, 1) });
+        under_default(|| unsafe { (self.kernel)(targets, sources, len * self.parts, 1) });
     }
 
-    /// As [`Self::run`], where an average divides the sum by `divisor`, before it rounds to a
-    /// 16-bit float. A single source is divided too. Other operators ignore the divisor.
+    /// As [`Self::run`], where an average divides the sum by `divisor`, before it rounds to an
+    /// 8-bit or 16-bit float. A single source is divided too. Other operators ignore the divisor.
     ///
     /// # Panics
     /// If there is no source.
@@ -129,7 +140,7 @@ impl Reducer {
     ) {
         assert!(!sources.is_empty(), "a reduction needs a source");
         // SAFETY: the demands are those of `run`.
-        under_default(|| unsafe { (self.kernel)(targets, sources, len, divisor) });
+        under_default(|| unsafe { (self.kernel)(targets, sources, len * self.parts, divisor) });
     }
 }
 
@@ -157,11 +168,13 @@ fn by_type<S: Shell>(data_type: DataType, op: ReduceOp) -> Option<Kernel> {
         DataType::F64 => arithmetic::<S, f64, 8>(op),
         DataType::Bool if op == ReduceOp::Avg => None,
         DataType::Bool => whole::<S, Bool, 64>(op),
-        DataType::I128
-        | DataType::Hif8
-        | DataType::F8e4m3
-        | DataType::F8e5m2
-        | DataType::F8e8m0 => None,
+        DataType::F8e4m3 => arithmetic::<S, Float8<E4m3>, 16>(op),
+        DataType::F8e5m2 => arithmetic::<S, Float8<E5m2>, 16>(op),
+        DataType::F8e4m3fnuz => arithmetic::<S, Float8<E4m3fnuz>, 16>(op),
+        DataType::F8e5m2fnuz => arithmetic::<S, Float8<E5m2fnuz>, 16>(op),
+        DataType::I128 | DataType::Hif8 | DataType::F8e8m0 => None,
+        // Reduced by their parts.
+        DataType::C32 | DataType::C64 | DataType::C128 => None,
     }
 }
 

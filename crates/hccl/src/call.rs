@@ -89,9 +89,10 @@ impl Request {
                 let allowed = format!("at least {needed} bytes for this operator");
                 return invalid(what, format!("{} bytes long", memory.len()), allowed);
             }
-            let place = memory.place();
-            if elements > 0 && self.operator.reduces() && !place.is_multiple_of(size) {
-                let allowed = format!("a multiple of {size}, the size of {}", self.data_type);
+            let (place, align) = (memory.place(), self.data_type.align() as u64);
+            if elements > 0 && self.operator.reduces() && !place.is_multiple_of(align) {
+                let part = self.data_type.parts().0;
+                let allowed = format!("a multiple of {align}, the size of {part}");
                 return invalid(what, format!("at {place}"), allowed);
             }
         }
@@ -207,7 +208,25 @@ mod tests {
         let bits =
             Request { data_type: DataType::U16, reduce_op: Some(ReduceOp::Xor), ..request() };
         assert_eq!(describe(&bits.signature(0)), "AllReduce of 1000 uint16 bxor");
+        let complex =
+            Request { data_type: DataType::C128, reduce_op: Some(ReduceOp::Avg), ..request() };
+        assert_eq!(describe(&complex.signature(0)), "AllReduce of 1000 complex128 avg");
         assert!(describe(&[0xee; 32]).contains("does not know"));
+    }
+
+    /// As in C and in Rust, a complex number lies wherever its parts may.
+    #[test]
+    fn complex_numbers_are_aligned_by_their_parts() {
+        let at = |offset| Request {
+            data_type: DataType::C128,
+            reduce_op: Some(ReduceOp::Sum),
+            count: 10,
+            input: Piece { offset, len: 160 }.into(),
+            ..request()
+        };
+        assert_eq!(at(8).check(4, 0), Ok(()));
+        let error = at(4).check(4, 0).unwrap_err().to_string();
+        assert!(error.contains("a multiple of 8, the size of float64"), "{error}");
     }
 
     #[test]
@@ -219,6 +238,7 @@ mod tests {
             Request { reduce_op: None, ..request() },
             Request { data_type: DataType::Hif8, ..request() },
             Request { reduce_op: Some(ReduceOp::And), ..request() },
+            Request { data_type: DataType::C32, ..request() },
             Request { input: Piece { offset: 2, len: 4000 }.into(), ..request() },
             Request { operator: Operator::Broadcast, root: 4, ..request() },
             Request { operator: Operator::AllGather, ..request() },

@@ -73,7 +73,7 @@ impl Exchange {
             block: (request.count * request.data_type.size() as u64) as usize,
             shown: request.operator.input_blocks(ranks, rank == request.root),
             taken: request.operator.output_blocks(ranks, rank == request.root),
-            align: if request.operator.reduces() { request.data_type.size() as u64 } else { 1 },
+            align: if request.operator.reduces() { request.data_type.align() as u64 } else { 1 },
         }
     }
 

@@ -45,8 +45,8 @@
 //! # Numbers
 //!
 //! Integers wrap. Where an algorithm reduces at once, as the direct mesh does, contributions are
-//! combined in rank order, and 16-bit floats in single precision, rounded once. Algorithms of several
-//! steps round in each. All ranks get the same bits of an all-reduce in any case. Maxima and minima
+//! combined in rank order, and 8-bit and 16-bit floats in single precision, rounded once. Algorithms
+//! of several steps round in each. All ranks get the same bits of an all-reduce in any case. Maxima and minima
 //! are NaN if any contribution is. [`ReduceOp::Avg`] divides the sum by the number of ranks. [`ReduceOp::And`], [`ReduceOp::Or`] and
 //! [`ReduceOp::Xor`] combine the single bits of integers, and truth values.
 //!

@@ -78,12 +78,13 @@ impl Operation {
     /// and every use against the lengths that it gave.
     fn find_buffers(&self, peer: u32, call: &Call) -> Result<Peer, Error> {
         let size = self.views.size;
+        let align = self.request.data_type.align() as u64;
         let broken = |what: String| Error::Broken { context: self.context(), peer, what };
         let find = |what: &str, span: Span| {
             if span.len == 0 {
                 return Ok(std::ptr::null_mut());
             }
-            let aligned = !self.request.operator.reduces() || span.offset.is_multiple_of(size);
+            let aligned = !self.request.operator.reduces() || span.offset.is_multiple_of(align);
             let found = self.inner.fabric.memory(peer, span.offset, span.len);
             found.filter(|_| aligned).ok_or_else(|| {
                 broken(format!("{what} of {} bytes at offset {}", span.len, span.offset))

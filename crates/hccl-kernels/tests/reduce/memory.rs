@@ -124,6 +124,8 @@ fn mantissa_bits(data_type: DataType) -> Option<u32> {
         DataType::Bf16 => Some(7),
         DataType::F32 => Some(23),
         DataType::F64 => Some(52),
+        DataType::F8e4m3 | DataType::F8e4m3fnuz => Some(3),
+        DataType::F8e5m2 | DataType::F8e5m2fnuz => Some(2),
         _ => None,
     }
 }

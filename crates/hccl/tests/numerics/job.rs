@@ -43,6 +43,8 @@ pub(crate) struct Case {
     pub(crate) count: u64,
     pub(crate) kind: Kind,
     pub(crate) in_place: bool,
+    /// Whether values are such that no sum of theirs is rounded.
+    pub(crate) exact: bool,
 }
 
 impl Case {
@@ -63,16 +65,34 @@ impl Case {
         values::mix(word)
     }
 
+    /// The bits of a part of an element of a rank; parts are counted through.
+    fn part(&self, rank: u32, at: u64) -> u64 {
+        let part = values::parts(self.data_type).0;
+        if self.exact {
+            oracle::encode(part, values::small(self.seed(), rank, at))
+        } else {
+            values::element(part, self.seed(), rank, at)
+        }
+    }
+
+    /// Fills the input of a rank.
+    fn fill(&self, rank: u32, bytes: &mut [u8]) {
+        let size = values::parts(self.data_type).0.size();
+        for (at, part) in (0..).zip(bytes.chunks_exact_mut(size)) {
+            part.copy_from_slice(&self.part(rank, at).to_le_bytes()[..size]);
+        }
+    }
+
     /// The reduction of all that the ranks have, by the oracle.
     fn expected(&self, ranks: u32) -> Vec<u8> {
-        let (size, elements) = (self.data_type.size(), self.elements(ROOT, ranks).0);
-        let mut bytes = Vec::with_capacity(elements as usize * size);
+        let (part, parts) = values::parts(self.data_type);
+        let (size, parts) = (part.size(), self.elements(ROOT, ranks).0 * parts);
+        let mut bytes = Vec::with_capacity(parts as usize * size);
         let mut column = Vec::new();
-        for at in 0..elements {
+        for at in 0..parts {
             column.clear();
-            let element = |rank| values::element(self.data_type, self.seed(), rank, at);
-            column.extend((0..ranks).map(element));
-            let bits = oracle::reduce(self.data_type, self.op, &column);
+            column.extend((0..ranks).map(|rank| self.part(rank, at)));
+            let bits = oracle::reduce(part, self.op, &column);
             bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
         }
         bytes
@@ -179,7 +199,7 @@ impl Rank {
         let area = || unsafe { std::slice::from_raw_parts_mut(base, whole) };
         area().fill(GUARD_BYTE);
         let bytes = &mut area()[input_at..input_at + input_len];
-        values::elements(case.data_type, case.seed(), own, 0, bytes);
+        case.fill(own, bytes);
         let memory = |at: usize, len: usize| {
             if private {
                 // SAFETY: the vector lives until the end of this function, which waits.
@@ -204,7 +224,7 @@ impl Rank {
         let result = after[output_at..output_at + output_len].to_vec();
         let mut expected = vec![GUARD_BYTE; whole];
         let bytes = &mut expected[input_at..input_at + input_len];
-        values::elements(case.data_type, case.seed(), own, 0, bytes);
+        case.fill(own, bytes);
         expected[output_at..output_at + output_len].copy_from_slice(&result);
         assert!(after == expected, "{case:?}: rank {own} changed what is not its output");
         watchdog::begins(self.job, own, format!("is through with {case:?}"));
@@ -218,7 +238,8 @@ impl Rank {
             Operator::ReduceScatter => u64::from(own) * case.count,
             _ => 0,
         };
-        let size = case.data_type.size();
+        let first = first * values::parts(case.data_type).1;
+        let size = values::parts(case.data_type).0.size();
         let expected = &all[first as usize * size..][..result.len()];
         let Some(at) = result.iter().zip(expected).position(|(found, want)| found != want) else {
             return;
@@ -229,11 +250,9 @@ impl Rank {
             word[..size].copy_from_slice(&bytes[at * size..][..size]);
             u64::from_le_bytes(word)
         };
-        let column: Vec<u64> = (0..ranks)
-            .map(|rank| values::element(case.data_type, case.seed(), rank, first + at as u64))
-            .collect();
+        let column: Vec<u64> = (0..ranks).map(|rank| case.part(rank, first + at as u64)).collect();
         panic!(
-            "{case:?}: rank {own} of {ranks}: element {at} is {:#x}, not {:#x}; from {column:x?}",
+            "{case:?}: rank {own} of {ranks}: number {at} is {:#x}, not {:#x}; from {column:x?}",
             element(result),
             element(expected)
         );

@@ -9,6 +9,7 @@
 mod common;
 mod job;
 mod oracle;
+mod small;
 mod values;
 mod watchdog;
 
@@ -26,7 +27,7 @@ const OPERATORS: [Operator; 3] = [Operator::AllReduce, Operator::Reduce, Operato
 
 /// Types and reductions that there are.
 fn pairs() -> impl Iterator<Item = (DataType, ReduceOp)> {
-    let types = DataType::ALL.iter().copied().chain([DataType::Bool]);
+    let types = DataType::ALL.iter().chain(DataType::BEYOND).copied();
     let all =
         types.flat_map(|data_type| OPS.into_iter().chain(BITS).map(move |op| (data_type, op)));
     all.filter(|&(data_type, op)| Reducer::new(data_type, op).is_some())
@@ -43,7 +44,8 @@ fn cases(pairs: impl Iterator<Item = (DataType, ReduceOp)>, counts: &[u64]) -> V
                 // Its input is a block for each rank.
                 let blocks = if operator == Operator::ReduceScatter { 4 } else { 1 };
                 let count = u64::div_ceil(count, blocks);
-                cases.push(Case { operator, data_type, op, count, kind, in_place });
+                let exact = false;
+                cases.push(Case { operator, data_type, op, count, kind, in_place, exact });
             }
         }
     }
@@ -61,9 +63,7 @@ fn every_type_and_reduction() {
 
 /// The float types, where the order and the rounding show.
 fn float_pairs() -> impl Iterator<Item = (DataType, ReduceOp)> {
-    pairs().filter(|(data_type, _)| {
-        matches!(data_type, DataType::F16 | DataType::Bf16 | DataType::F32 | DataType::F64)
-    })
+    pairs().filter(|(data_type, _)| values::is_float(*data_type))
 }
 
 #[test]
@@ -93,7 +93,8 @@ fn borders_between_ways() {
                     for kind in Kind::ALL {
                         let in_place = count == border;
                         let operator = Operator::AllReduce;
-                        all.push(Case { operator, data_type, op, count, kind, in_place });
+                        let exact = false;
+                        all.push(Case { operator, data_type, op, count, kind, in_place, exact });
                     }
                 }
             }
@@ -106,7 +107,10 @@ fn borders_between_ways() {
 fn many_rounds() {
     for ranks in RANKS {
         for kind in [Kind::Private, Kind::Mixed] {
-            let few = float_pairs().filter(|(_, op)| !matches!(op, ReduceOp::Max | ReduceOp::Min));
+            let few = pairs().filter(|(data_type, op)| {
+                let sums = !matches!(op, ReduceOp::Max | ReduceOp::Min);
+                BITS.contains(op) || sums && values::is_float(*data_type)
+            });
             let cases = cases(few, &[4_099]);
             let cases: Vec<Case> = cases.into_iter().map(|case| Case { kind, ..case }).collect();
             run(ranks, &cases, Against::Contract, |options| options.buffer_bytes = 4 << 10);
@@ -132,7 +136,8 @@ fn results_past_the_cache() {
         let bytes = (33u64 << 20) / (2 * u64::from(ranks));
         let count = bytes / data_type.size() as u64 + 1;
         let operator = Operator::AllReduce;
-        let case = Case { operator, data_type, op, count, kind, in_place: false };
+        let (in_place, exact) = (false, false);
+        let case = Case { operator, data_type, op, count, kind, in_place, exact };
         run(ranks, &[case], Against::Contract, |_| {});
     }
 }
@@ -175,8 +180,7 @@ fn other_algorithms_agree_among_ranks_and_where_order_is_nothing_with_all() {
             // of integers divides the same sum.
             let ordered = |&(data_type, op): &(DataType, ReduceOp)| {
                 let sums = !matches!(op, ReduceOp::Max | ReduceOp::Min);
-                let floats = [DataType::F16, DataType::Bf16, DataType::F32, DataType::F64];
-                sums && floats.contains(&data_type)
+                sums && values::is_float(data_type)
             };
             let counts = [1, 517];
             let all = cases(pairs().filter(|pair| !ordered(pair)), &counts);
@@ -189,6 +193,22 @@ fn other_algorithms_agree_among_ranks_and_where_order_is_nothing_with_all() {
             let options = |options: &mut Options| options.forced = forced.clone();
             let results = run(ranks, &all, Against::EachOther, options);
             assert!(results[..half] == results[half..], "{forced:?} with {ranks} ranks");
+        }
+    }
+}
+
+/// Where nothing is rounded on the way, the order is nothing, and an average is rounded once.
+#[test]
+fn other_algorithms_agree_with_all_on_exact_sums() {
+    for ranks in RANKS {
+        for algorithm in other_algorithms(ranks) {
+            let forced = Some(Forced::Algorithm(algorithm));
+            let sums = float_pairs().filter(|(_, op)| matches!(op, ReduceOp::Sum | ReduceOp::Avg));
+            let all: Vec<Case> = cases(sums, &[1, 517])
+                .into_iter()
+                .map(|case| Case { exact: true, ..case })
+                .collect();
+            run(ranks, &all, Against::Contract, |options| options.forced = forced.clone());
         }
     }
 }
@@ -217,8 +237,10 @@ fn every_instruction_set() {
 
 /// A kernel by itself, through the cache and past it.
 fn kernel(reducer: Reducer, ranks: u32, count: u64) {
-    let (data_type, op, size) = (reducer.data_type(), reducer.op(), reducer.data_type().size());
-    let bytes = count as usize * size;
+    let (data_type, op) = (reducer.data_type(), reducer.op());
+    let (part, parts) = values::parts(data_type);
+    let size = part.size();
+    let bytes = count as usize * data_type.size();
     let seed = values::mix(count << 8 | u64::from(data_type.code()));
     // Words, so that any element is aligned.
     let area = || vec![0u64; bytes.div_ceil(8)];
@@ -227,7 +249,10 @@ fn kernel(reducer: Reducer, ranks: u32, count: u64) {
     for (rank, input) in (0..).zip(&mut inputs) {
         // SAFETY: the vector has as many bytes, and nobody else has it.
         let input = unsafe { std::slice::from_raw_parts_mut(address(input), bytes) };
-        values::elements(data_type, seed, rank, 0, input);
+        for (at, bytes) in (0..).zip(input.chunks_exact_mut(size)) {
+            let bits = values::element(part, seed, rank, at);
+            bytes.copy_from_slice(&bits.to_le_bytes()[..size]);
+        }
     }
     let from: Vec<*const u8> = inputs.iter_mut().map(|one| address(one).cast_const()).collect();
     let (mut cached, mut past) = (area(), area());
@@ -239,10 +264,10 @@ fn kernel(reducer: Reducer, ranks: u32, count: u64) {
     }
     assert!(cached == past, "{reducer:?} of {count} from {ranks} is another past the cache");
     let found = cached.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    for (at, found) in (0..count).zip(found.chunks_exact(size)) {
+    for (at, found) in (0..count * parts).zip(found.chunks_exact(size)) {
         let column: Vec<u64> =
-            (0..ranks).map(|rank| values::element(data_type, seed, rank, at)).collect();
-        let expected = oracle::reduce(data_type, op, &column).to_le_bytes();
+            (0..ranks).map(|rank| values::element(part, seed, rank, at)).collect();
+        let expected = oracle::reduce(part, op, &column).to_le_bytes();
         assert!(found == &expected[..size], "{reducer:?}: {found:x?} from {column:x?}");
     }
 }

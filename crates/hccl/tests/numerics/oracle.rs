@@ -3,12 +3,12 @@
 //!
 //! Elements are bits in a `u64`. Single precision is computed in double precision and rounded to
 //! single after every operation, which is the same as rounding the exact result, since double
-//! precision has more than twice the places. A 16-bit float is found by looking for the nearest one
-//! in the list of all of them.
-
-use std::sync::LazyLock;
+//! precision has more than twice the places. Shorter floats are in `small`.
 
 use hccl::{DataType, ReduceOp};
+
+use crate::small::small;
+use crate::values::is_float;
 
 /// Combines one element of each of several ranks.
 pub(crate) fn reduce(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64 {
@@ -22,9 +22,7 @@ pub(crate) fn reduce(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64
                 _ => truths.all(|truth| truth),
             })
         }
-        DataType::F16 | DataType::Bf16 | DataType::F32 | DataType::F64 => {
-            floats(data_type, op, elements)
-        }
+        _ if is_float(data_type) => floats(data_type, op, elements),
         _ if matches!(op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor) => {
             bits(data_type, op, elements)
         }
@@ -102,10 +100,9 @@ fn floats(data_type: DataType, op: ReduceOp, elements: &[u64]) -> u64 {
 /// The one NaN that comes out: positive, quiet, without payload.
 fn nan(data_type: DataType) -> u64 {
     match data_type {
-        DataType::F16 => 0x7e00,
-        DataType::Bf16 => 0x7fc0,
         DataType::F32 => 0x7fc0_0000,
-        _ => 0x7ff8_0000_0000_0000,
+        DataType::F64 => 0x7ff8_0000_0000_0000,
+        _ => small(data_type).nan,
     }
 }
 
@@ -113,72 +110,19 @@ fn decode(data_type: DataType, bits: u64) -> f64 {
     match data_type {
         DataType::F64 => f64::from_bits(bits),
         DataType::F32 => f32::from_bits(bits as u32).into(),
-        _ => small(data_type).value(bits as u16),
+        _ => small(data_type).value(bits),
     }
 }
 
-/// The bits of a number; for the 16-bit floats, of the nearest one.
-fn encode(data_type: DataType, value: f64) -> u64 {
+/// The bits of a number; of the nearest one, for a float of fewer than 32 bits. A whole number that
+/// is none is cut off.
+pub(crate) fn encode(data_type: DataType, value: f64) -> u64 {
     match data_type {
         DataType::F64 => value.to_bits(),
         // Exact: a number of single precision.
         DataType::F32 => (value as f32).to_bits().into(),
-        _ => small(data_type).nearest(value).into(),
-    }
-}
-
-/// A 16-bit format: all its numbers from 0 on, with what would follow the largest at the end.
-struct Small {
-    ascending: Vec<f64>,
-}
-
-fn small(data_type: DataType) -> &'static Small {
-    static HALF: LazyLock<Small> = LazyLock::new(|| Small::new(10, 15));
-    static BRAIN: LazyLock<Small> = LazyLock::new(|| Small::new(7, 127));
-    match data_type {
-        DataType::F16 => &HALF,
-        DataType::Bf16 => &BRAIN,
-        other => panic!("{other} is no 16-bit float"),
-    }
-}
-
-impl Small {
-    fn new(mantissa_bits: u32, bias: i32) -> Self {
-        let number = |bits: u32| {
-            let (exponent, mantissa) = (bits >> mantissa_bits, bits & ((1 << mantissa_bits) - 1));
-            let hidden = if exponent == 0 { 0 } else { 1 << mantissa_bits };
-            let scale = exponent.max(1).cast_signed() - bias - mantissa_bits.cast_signed();
-            f64::from(hidden + mantissa) * 2f64.powi(scale)
-        };
-        // The exponent of all ones begins with infinity, which stands where the next number would.
-        let infinity = 0x7fff >> mantissa_bits << mantissa_bits;
-        Self { ascending: (0..=infinity).map(number).collect() }
-    }
-
-    fn infinity(&self) -> u16 {
-        (self.ascending.len() - 1) as u16
-    }
-
-    fn value(&self, bits: u16) -> f64 {
-        let magnitude = bits & 0x7fff;
-        let size = match magnitude.cmp(&self.infinity()) {
-            std::cmp::Ordering::Less => self.ascending[usize::from(magnitude)],
-            std::cmp::Ordering::Equal => f64::INFINITY,
-            std::cmp::Ordering::Greater => f64::NAN,
-        };
-        if bits & 0x8000 == 0 { size } else { -size }
-    }
-
-    /// The nearest number; of two, the one with even bits.
-    fn nearest(&self, value: f64) -> u16 {
-        let (sign, size) = (if value.is_sign_negative() { 0x8000 } else { 0 }, value.abs());
-        let below = self.ascending.partition_point(|&number| number <= size) - 1;
-        if below == usize::from(self.infinity()) {
-            return sign | self.infinity();
-        }
-        // Exact: two neighbours have few places.
-        let middle = (self.ascending[below] + self.ascending[below + 1]) / 2.0;
-        let up = size > middle || size == middle && below % 2 == 1;
-        sign | (below + usize::from(up)) as u16
+        DataType::Bool => u64::from(value != 0.0),
+        _ if is_float(data_type) => small(data_type).nearest(value),
+        _ => value as i64 as u64 & (u64::MAX >> (64 - 8 * data_type.size())),
     }
 }

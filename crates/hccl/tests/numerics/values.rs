@@ -2,7 +2,22 @@
 
 use hccl::DataType;
 
-/// The bits of an element. All ranks have the same theme at a place, so that each theme shows: one
+/// What an element is made of: a type, and how many of it. A complex number is two floats.
+pub(crate) fn parts(data_type: DataType) -> (DataType, u64) {
+    match data_type {
+        DataType::C32 => (DataType::F16, 2),
+        DataType::C64 => (DataType::F32, 2),
+        DataType::C128 => (DataType::F64, 2),
+        whole => (whole, 1),
+    }
+}
+
+/// Whether reductions round.
+pub(crate) fn is_float(data_type: DataType) -> bool {
+    mantissa_bits(parts(data_type).0).is_some()
+}
+
+/// The bits of an element that is one number. All ranks have the same theme at a place, so that each theme shows: one
 /// NaN in a column hides whatever else is there.
 pub(crate) fn element(data_type: DataType, seed: u64, rank: u32, at: u64) -> u64 {
     let place = mix(seed ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -42,13 +57,12 @@ pub(crate) fn element(data_type: DataType, seed: u64, rank: u32, at: u64) -> u64
     }
 }
 
-/// Elements of a rank as bytes, from the `first` on.
-pub(crate) fn elements(data_type: DataType, seed: u64, rank: u32, first: u64, bytes: &mut [u8]) {
-    let size = data_type.size();
-    for (i, element_bytes) in bytes.chunks_exact_mut(size).enumerate() {
-        let bits = element(data_type, seed, rank, first + i as u64);
-        element_bytes.copy_from_slice(&bits.to_le_bytes()[..size]);
-    }
+/// A small number, so that sums of those of eight ranks are exact in every type and every order.
+pub(crate) fn small(seed: u64, rank: u32, at: u64) -> f64 {
+    let place = mix(seed ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    // Ranks that are neighbours differ, and all have the same height at a place.
+    let size = (place + u64::from(rank)) % 3;
+    (size as f64 - 1.0) * 2f64.powi((place >> 8) as i32 % 4)
 }
 
 /// Bits of the stored mantissa, or `None` for what is no float.
@@ -58,6 +72,8 @@ fn mantissa_bits(data_type: DataType) -> Option<u32> {
         DataType::Bf16 => Some(7),
         DataType::F32 => Some(23),
         DataType::F64 => Some(52),
+        DataType::F8e4m3 | DataType::F8e4m3fnuz => Some(3),
+        DataType::F8e5m2 | DataType::F8e5m2fnuz => Some(2),
         _ => None,
     }
 }
