@@ -21,7 +21,7 @@ LIMIT = 20
 
 DTYPES = (
     "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 "
-    "float8_e4m3fn float8_e5m2 complex64 complex128"
+    "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz complex64 complex128"
 ).split()
 REDUCTIONS = "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM".split()
 LAYOUTS = ("contiguous", "strided", "transposed")

@@ -25,6 +25,11 @@ uint32_t number(at::ScalarType type) {
     case at::kFloat8_e5m2: return 16;
     case at::kFloat8_e8m0fnu: return 17;
     case at::kBool: return 100;
+    case at::kFloat8_e4m3fnuz: return 101;
+    case at::kFloat8_e5m2fnuz: return 102;
+    case at::kComplexFloat: return 103;
+    case at::kComplexDouble: return 104;
+    case at::kComplexHalf: return 105;
     default: return NONE;
   }
 }
@@ -103,6 +108,11 @@ at::Tensor contribution(const at::Tensor& tensor, const c10d::ReduceOp& op) {
   const auto* factor = static_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
   TORCH_CHECK_VALUE(factor != nullptr, "a pre-multiplied sum needs its factor: see torch.distributed._make_nccl_premul_sum");
   at::NoGradGuard no_grad;
+  // PyTorch has no products of 8-bit floats.
+  const auto type = tensor.scalar_type();
+  if (c10::isFloat8Type(type)) {
+    return contribution(tensor.to(at::kFloat), op).to(type);
+  }
   if (factor->tensor_factor.defined()) {
     return at::mul(tensor, factor->tensor_factor.to(tensor.scalar_type()));
   }
