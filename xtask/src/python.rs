@@ -20,6 +20,9 @@ const PACKAGES: &[&[&str]] =
 /// Debian's packages for the interpreter and for virtual environments.
 const SYSTEM_PACKAGES: &[&str] = &["python3.11", "python3.11-venv"];
 
+/// Debian's packages for compiling an extension module of that interpreter.
+const COMPILER_PACKAGES: &[&str] = &["g++", "python3.11-dev"];
+
 /// The download is about 3 GB.
 const INSTALL_LIMIT: Duration = Duration::from_secs(5400);
 
@@ -28,6 +31,12 @@ const PROBE: &str = "import sys\n\
     print('%d.%d.%d' % sys.version_info[:3])\n\
     import venv, ensurepip\n\
     print('venv')";
+
+/// Ends with 0 where an extension module can be compiled.
+const COMPILER_PROBE: &str = "import os, shutil, sys, sysconfig\n\
+    header = os.path.join(sysconfig.get_paths()['include'], 'Python.h')\n\
+    compiler = os.environ.get('CXX') or shutil.which('c++') or shutil.which('g++')\n\
+    sys.exit(not (compiler and os.path.exists(header)))";
 
 /// An interpreter that is good enough to begin with.
 struct Interpreter {
@@ -38,7 +47,15 @@ struct Interpreter {
 /// Makes the environment ready; returns its interpreter.
 pub(crate) fn environment() -> Result<PathBuf> {
     let _lock = workspace::Lock::take("venv")?;
-    prepare(&folder(), PACKAGES)
+    let python = prepare(&folder(), PACKAGES)?;
+    compiler(&python)?;
+    Ok(python)
+}
+
+/// The interpreter of that environment, if all of it is there.
+pub(crate) fn ready() -> Option<PathBuf> {
+    let python = interpreter_of(&folder());
+    is_complete(&folder(), &wanted_stamp(PACKAGES)).then_some(python)
 }
 
 /// Where the interpreter of that environment is, or would be.
@@ -50,9 +67,9 @@ pub(crate) fn expected() -> PathBuf {
 /// interpreter. Nothing is done where it is there already.
 pub(crate) fn prepare(folder: &Path, packages: &[&[&str]]) -> Result<PathBuf> {
     let python = interpreter_of(folder);
-    let stamp = folder.join("xtask-stamp");
+    let stamp = stamp_of(folder);
     let wanted = wanted_stamp(packages);
-    if std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && works(&python) {
+    if is_complete(folder, &wanted) {
         return Ok(python);
     }
     let interpreter = interpreter()?;
@@ -92,6 +109,15 @@ fn interpreter_of(folder: &Path) -> PathBuf {
     folder.join("bin").join("python")
 }
 
+fn stamp_of(folder: &Path) -> PathBuf {
+    folder.join("xtask-stamp")
+}
+
+fn is_complete(folder: &Path, wanted: &str) -> bool {
+    std::fs::read_to_string(stamp_of(folder)).is_ok_and(|found| found == wanted)
+        && works(&interpreter_of(folder))
+}
+
 fn wanted_stamp(packages: &[&[&str]]) -> String {
     let mut stamp = String::from("python 3.11\n");
     for group in packages {
@@ -110,6 +136,32 @@ fn works(python: &PathBuf) -> bool {
             .stderr(std::process::Stdio::null())
             .status()
             .is_ok_and(|status| status.success())
+}
+
+/// Sees to it that extension modules can be compiled: the package has some in C++.
+fn compiler(python: &Path) -> Result<()> {
+    let there = || {
+        Command::new(python)
+            .args(["-I", "-c", COMPILER_PROBE])
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    if there() {
+        return Ok(());
+    }
+    let packages = COMPILER_PACKAGES.join(" ");
+    if rustix::process::geteuid().is_root() && process::exists("apt-get") {
+        eprintln!("xtask: installing {packages}");
+        apt_get(&["update"])?;
+        apt_get(&[&["install", "--yes", "--no-install-recommends"], COMPILER_PACKAGES].concat())?;
+        if there() {
+            return Ok(());
+        }
+    }
+    bail!(
+        "a C++ compiler and the headers of {} are needed; on Debian 12: apt-get install {packages}",
+        python.display()
+    )
 }
 
 /// Finds Python 3.11, or installs it where that is ours to do.

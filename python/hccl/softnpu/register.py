@@ -5,25 +5,40 @@ wheel replaces PyTorch's there for some operators, by ones that need operators t
 are put back. Operators that PyTorch composes of others get that composition back under both keys.
 """
 
+import ctypes
+
 import torch
 
-from hccl.softnpu import catalog
+from hccl import native
+from hccl.softnpu import catalog, libraries
 
-_KEY = torch._C.DispatchKey
 _NPU, _AUTOGRAD_NPU = "PrivateUse1", "AutogradPrivateUse1"
 
-# The registrations live as long as these objects.
+# Registrations of kernels in Python live as long as these objects.
 _libraries = {}
+# The compiled kernels; loaded when they are registered.
+_native = None
 # treatment -> names; for reports and tests.
 treated = {}
 
 
 def register():
+    global _native
     if _libraries:
         return
+    _native = native.load("operators")
+    # The counter of queued tasks is of use only if nothing waits elsewhere; see `libraries`.
+    _native.watch(ctypes.addressof(libraries.pending()) if libraries.queue_is_off else 0)
+    _native.find_generators_by(_generators)
     for namespace in ("aten", "npu"):
         _libraries[namespace] = torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
     _Registry().run()
+
+
+def _generators():
+    if not torch.npu.default_generators:
+        torch.npu.init()
+    return torch.npu.default_generators
 
 
 class _Registry:
@@ -44,26 +59,27 @@ class _Registry:
     def run(self):
         from hccl.softnpu import special
 
+        compiled = frozenset(_native.names_by_hand())
         wanted = self.npu | self.cpu | self.composite
-        wanted.update(f"aten::{name}" for name in special.aten)
+        wanted.update(f"aten::{name}" for name in compiled.union(special.aten))
         for full in wanted:
             namespace, _, name = full.partition("::")
             if full not in self.schemas or namespace not in _libraries:
                 continue
-            by_hand = special.aten.get(name) or special.npu.get(name)
-            if by_hand is not None:
-                self.put(full, _NPU, by_hand, "special")
+            in_python = special.aten.get(name) if namespace == "aten" else special.npu.get(name)
+            if namespace == "aten" and name in compiled:
+                self.put("special", full, _native.put_by_hand)
+            elif in_python is not None:
+                self.put("special", full, _put_python, in_python)
             elif namespace == "aten":
                 self.treat(full, name)
             elif name not in catalog.KEEP_OF_WHEEL:
                 self.refuse(full)
+        by_hand = treated["special"]
         for full in self.autograd_npu:
             if full in self.schemas and full.startswith("aten::") and full not in self.implicit:
-                if full in self.cpu or full in self.composite or full[6:] in special.aten:
-                    self.put(full, _AUTOGRAD_NPU, _through(full, _KEY.Autograd), "autograd")
-        contiguous = _contiguous(_through("aten::contiguous", _KEY.CompositeImplicitAutograd))
-        for key in (_NPU, _AUTOGRAD_NPU):
-            self.put("aten::contiguous", key, contiguous, "special")
+                if full in self.cpu or full in self.composite or full in by_hand:
+                    self.put("autograd", full, _native.put_derivative)
 
     def treat(self, full, name):
         schema = self.schemas[full]
@@ -71,10 +87,9 @@ class _Registry:
         if name in catalog.KEEP or catalog.IGNORE.search(name):
             return
         if full in self.implicit and full not in self.cpu:
-            if theirs and name != "contiguous":
-                again = _through(full, _KEY.CompositeImplicitAutograd)
-                self.put(full, _NPU, again, "implicit")
-                self.put(full, _AUTOGRAD_NPU, again, "implicit")
+            if theirs:
+                self.put("implicit", full, _native.put_through)
+                self.put("implicit", full, _native.put_through_for_autograd)
             return
         if full in self.implicit and not theirs:
             return
@@ -82,81 +97,35 @@ class _Registry:
             if theirs or full in self.cpu:
                 self.refuse(full, "sparse, nested and quantized tensors do not exist here")
         elif name in catalog.RECOMPOSE and full in self.composite | self.functional:
-            self.put(full, _NPU, _through(full, self.key_of(full)), "recompose")
+            self.put("recompose", full, _native.put_through)
         elif catalog.is_view(schema):
             if full in self.cpu and not theirs:
-                self.put(full, _NPU, _through(full, _KEY.CPU), "view")
+                self.put("view", full, _native.put_through)
         elif full not in self.cpu and not theirs:
-            if catalog.is_whole(name, schema, set(_overload(full)[1])):
-                self.put(full, _NPU, _lazy(name, full, schema, self.key_of(full)), "whole")
+            if catalog.is_whole(name, schema, _tags(full)):
+                self.put_generic("whole", full, name)
         elif full in self.cpu or full in self.composite or full in self.functional:
-            self.put(full, _NPU, _lazy(name, full, schema, self.key_of(full)), "kernel")
+            self.put_generic("kernel", full, name)
         elif name not in catalog.KEEP_OF_WHEEL:
             self.refuse(full)
 
-    def key_of(self, full):
-        """The key of the kernel that serves CPU tensors. It must be named exactly: PyTorch's call by key does
-        not go through the aliases, and crashes for a key that the operator has no registration for."""
-        if full in self.cpu:
-            return _KEY.CPU
-        if full in self.composite:
-            return _KEY.CompositeExplicitAutograd
-        return _KEY.CompositeExplicitAutogradNonFunctional
+    def put_generic(self, treatment, full, name):
+        host = catalog.HOST_ARGUMENTS.get(catalog.base_name(name), set())
+        self.put(treatment, full, _native.put_generic, host)
 
     def refuse(self, full, why="PyTorch has no CPU kernel for it"):
-        self.put(full, _NPU, _refusing(full, why), "refused")
+        self.put("refused", full, _native.put_refusal, why)
 
-    def put(self, full, key, kernel, treatment):
-        namespace, _, name = full.partition("::")
-        _libraries[namespace].impl(name, key, kernel)
+    def put(self, treatment, full, function, *details):
+        function(full, *details)
         treated.setdefault(treatment, set()).add(full)
 
 
-def _overload(full):
-    """(call by dispatch key, tags) of an operator"""
+def _put_python(full, kernel):
+    namespace, _, name = full.partition("::")
+    _libraries[namespace].impl(name, _NPU, kernel)
+
+
+def _tags(full):
     name, _, overload = full.partition(".")
-    _, by_key, tags = torch._C._get_operation_overload(name, overload)
-    return by_key, tags
-
-
-def _lazy(name, full, schema, key):
-    kernel = None
-
-    def entry(*args, **kwargs):
-        nonlocal kernel
-        if kernel is None:
-            from hccl.softnpu import kernels
-
-            kernel = kernels.build(name, schema, key, *_overload(full))
-        return kernel(*args, **kwargs)
-
-    return entry
-
-
-def _through(full, key):
-    """The operator's kernel of another dispatch key, called with the npu tensors themselves."""
-    call = None
-
-    def entry(*args, **kwargs):
-        nonlocal call
-        if call is None:
-            call, _ = _overload(full)
-        return call(key, *args, **kwargs)
-
-    return entry
-
-
-def _contiguous(compose):
-    def contiguous(self, *, memory_format=torch.contiguous_format):
-        if self.is_contiguous(memory_format=memory_format):
-            return self
-        return compose(self, memory_format=memory_format)
-
-    return contiguous
-
-
-def _refusing(full, why):
-    def entry(*_, **__):
-        raise NotImplementedError(f"the software NPU cannot run {full}: {why}")
-
-    return entry
+    return set(torch._C._get_operation_overload(name, overload)[2])

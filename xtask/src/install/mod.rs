@@ -3,6 +3,7 @@
 //! Everything is laid out in a staging folder first, then moved file by file; see `tree`.
 
 mod libraries;
+mod native;
 mod tree;
 
 use std::path::Path;
@@ -47,6 +48,7 @@ pub(crate) fn run(prefix: &Path, profile: Profile) -> Result<()> {
             tree.copy_file(&path, &format!("python/{}", file_name(&path)))?;
         }
     }
+    native::lay_out(&mut tree)?;
     let information = format!("python/hccl_rs-{}.dist-info", env!("CARGO_PKG_VERSION"));
     tree.copy_folder(&python.join("dist-info"), &information, |_| true)?;
     tree.replace(&format!("{information}/METADATA"), "@VERSION@", env!("CARGO_PKG_VERSION"))?;

@@ -21,6 +21,9 @@ use anyhow::{Context, Result, bail};
 use crate::{install, python, workspace};
 use conditions::Condition;
 
+/// What steps in Python need.
+const PYTHON_NEEDS: &[&str] = &["install", "venv", "native"];
+
 /// What steps hand on to later ones.
 #[derive(Default)]
 struct Shared {
@@ -128,16 +131,19 @@ fn steps() -> Result<Vec<Step>> {
         let _ = shared.python.set(python);
         Ok(())
     }));
-    steps
-        .push(Step::new("pytest", &["install", "venv"], |shared| pytorch::suite(shared.python()?)));
+    // Once more with what is compiled for the torch of the environment, which the first may have lacked.
+    steps.push(Step::new("native", &["install", "venv"], |_| {
+        install::run(&workspace::prefix(), install::Profile::Release)
+    }));
+    steps.push(Step::new("pytest", PYTHON_NEEDS, |shared| pytorch::suite(shared.python()?)));
     for script in pytorch::scripts()? {
         let name = format!("python:{}", script.name);
-        steps.push(Step::new(name, &["install", "venv"], move |shared| {
+        steps.push(Step::new(name, PYTHON_NEEDS, move |shared| {
             pytorch::script(shared.python()?, &script)
         }));
     }
     for devices in pytorch::DEMO_DEVICES {
-        steps.push(Step::new(format!("demo:{devices}"), &["install", "venv"], move |shared| {
+        steps.push(Step::new(format!("demo:{devices}"), PYTHON_NEEDS, move |shared| {
             pytorch::demo(shared.python()?, *devices)
         }));
     }

@@ -51,7 +51,7 @@ fn complaints_about(name: &str, text: &str) -> Vec<String> {
         complaints.push(format!("{name}:1: does not begin with `//!`: what is the file for?"));
     }
     let lines = text.lines().count();
-    let source = [".rs", ".c", ".cc", ".h", ".py"].iter().any(|end| name.ends_with(end));
+    let source = [".rs", ".c", ".cc", ".cpp", ".h", ".py"].iter().any(|end| name.ends_with(end));
     if source && lines > LINES_MAX && !LONG_FILES.contains(&name) {
         complaints.push(format!("{name}: {lines} lines, more than {LINES_MAX}"));
     }
