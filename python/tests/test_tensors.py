@@ -77,6 +77,17 @@ def test_a_view_shares_memory_and_keeps_it_alive():
     assert last.tolist() == expected
 
 
+def test_arguments_that_nobody_else_holds_live_as_long_as_the_operator():
+    # A script hands its temporaries over, so the kernel has the last reference to them.
+    @torch.jit.script
+    def chain(a: torch.Tensor, b: torch.Tensor):
+        return torch.cat([a + 1, b * 2, (a - b).relu_()]).sum(0) + torch.add(a + 1, b * 2)[0]
+
+    a, b = numbers(3, 4), numbers(3, 4) * 2
+    for _ in range(4):
+        same(chain(a.to(NPU), b.to(NPU)), chain(a, b))
+
+
 def test_version_counter_notices_writes():
     x = numbers(3).to(NPU).requires_grad_()
     y = x.exp()
@@ -393,6 +404,47 @@ def test_random_state_can_be_saved():
     one = draws(NPU)
     torch.npu.set_rng_state(state)
     assert all(torch.equal(a, b) for a, b in zip(one, draws(NPU)))
+
+
+def test_the_first_numbers_after_a_seed_are_those_of_the_cpu():
+    for draw in (
+        lambda d: torch.rand(5, device=d),
+        lambda d: torch.randn(20, device=d),
+        lambda d: torch.randperm(9, device=d),
+        lambda d: torch.ones(6, device=d).multinomial(4),
+        lambda d: F.rrelu(-torch.ones(8, device=d), training=True),
+    ):
+        torch.manual_seed(7)
+        expected = draw("cpu")
+        torch.manual_seed(7)
+        same(draw(NPU), expected)
+
+
+def test_each_device_has_its_own_numbers():
+    torch.manual_seed(2)
+    states = torch.npu.get_rng_state_all()
+    one = [torch.rand(3, device=f"npu:{index}") for index in (0, 1, 1)]
+    assert torch.equal(one[0].cpu(), one[1].cpu()) and not torch.equal(one[1], one[2])
+    with torch.random.fork_rng(devices=[0], device_type="npu"):
+        torch.rand(100, device=NPU)
+    torch.npu.set_rng_state_all(states)
+    assert torch.equal(torch.rand(3, device="npu:1"), one[1])
+    torch.npu.manual_seed(9)
+    two = torch.rand(3, device=NPU)
+    assert torch.npu.initial_seed() == 9
+    torch.npu.manual_seed(9)
+    with torch.random.fork_rng(devices=[0], device_type="npu"):
+        torch.rand(100, device=NPU)
+    assert torch.equal(torch.rand(3, device=NPU), two)
+
+
+def test_a_generators_state_can_be_saved():
+    generator = torch.Generator(device=NPU).manual_seed(3)
+    torch.rand(4, device=NPU, generator=generator)
+    state = generator.get_state()
+    one = torch.rand(4, device=NPU, generator=generator)
+    generator.set_state(state)
+    assert torch.equal(torch.rand(4, device=NPU, generator=generator), one)
 
 
 def test_devices_and_host_draw_apart():

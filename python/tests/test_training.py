@@ -209,6 +209,37 @@ def test_mixed_precision_with_scaler():
     assert scaler.get_scale() == 2.0**9
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast_chooses_types(dtype):
+    layer, x = nn.Linear(6, 5).to(NPU), torch.randn(3, 6, device=NPU)
+    with torch.autocast("npu", dtype=dtype):
+        y = layer(x)
+        assert y.dtype == (x @ x.t()).dtype == torch.bmm(x[None], x.t()[None]).dtype == dtype
+        # Sums of many small numbers stay in single precision, and what has one type keeps it.
+        assert y.softmax(1).dtype == F.mse_loss(y, y.detach()).dtype == torch.float32
+        assert torch.relu(y).dtype == dtype and (x + 1).dtype == torch.float32
+        with torch.autocast("npu", enabled=False):
+            assert layer(x).dtype == torch.float32
+    assert layer(x).dtype == torch.float32
+    torch.testing.assert_close(y.float(), layer(x), rtol=3e-2, atol=3e-2)
+
+
+def test_training_under_autocast_with_bfloat16():
+    model = nn.Sequential(nn.Linear(12, 32), nn.LayerNorm(32), nn.GELU(), nn.Dropout(0.1), nn.Linear(32, 4)).to(NPU)
+    x, y = (t.to(NPU) for t in batch(16, 12))
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
+    losses = []
+    for _ in range(12):
+        optimizer.zero_grad()
+        with torch.autocast("npu", dtype=torch.bfloat16):
+            loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    assert all(p.dtype == p.grad.dtype == torch.float32 for p in model.parameters())
+
+
 def test_bfloat16():
     model = mlp().to(NPU, torch.bfloat16)
     x, y = batch(16, 12)

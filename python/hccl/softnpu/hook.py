@@ -60,6 +60,7 @@ def _after():
     from hccl.softnpu import libraries
 
     if libraries.are_ours():
-        from hccl.softnpu import register
+        from hccl.softnpu import inductor, register
 
         register.register()
+        inductor.refuse()
