@@ -24,39 +24,78 @@ def cases(device):
     target = torch.arange(8).to(device)
     image, weight = make(1, 3, 8, 8), make(4, 3, 3, 3)
     out = torch.empty(8, 16, device=device)
+    batch, other_batch = make(2, 8, 16), make(2, 16, 8)
+    mask = x > 0.5
     listed = [make(16) for _ in range(4)]
+    sgd, adam = (optimizer([trainable(t) for t in (make(8, 16), make(16))]) for optimizer in (momentum, adam_of_lists))
     functional = torch.nn.functional
     return {
         "add": lambda: x + y,
         "add a number": lambda: x + 1.5,
         "mul in place": lambda: x.mul_(1.0),
         "add out=": lambda: torch.add(x, y, out=out),
+        "sub": lambda: x - y,
+        "div": lambda: x / y,
         "neg": lambda: -x,
         "relu": lambda: x.relu(),
+        "gelu": lambda: functional.gelu(x),
+        "sigmoid": lambda: x.sigmoid(),
         "exp": lambda: x.exp(),
+        "pow": lambda: x**2,
         "eq": lambda: x == y,
         "where": lambda: torch.where(index > 3, index, target),
+        "masked_fill": lambda: x.masked_fill(mask, 0.0),
         "sum": lambda: x.sum(),
         "mean of rows": lambda: x.mean(1),
         "max of rows": lambda: x.max(1),
+        "argmax": lambda: x.argmax(1),
+        "cumsum": lambda: x.cumsum(1),
+        "sort": lambda: x.sort(1),
         "softmax": lambda: x.softmax(1),
         "mm": lambda: x @ square,
+        "bmm": lambda: torch.bmm(batch, other_batch),
+        "matmul of a batch": lambda: batch @ square,
         "linear": lambda: functional.linear(x, square, bias),
+        "batch_norm": lambda: functional.batch_norm(x, None, None, training=True),
+        "attention": lambda: functional.scaled_dot_product_attention(batch, batch, batch),
         "layer_norm": lambda: functional.layer_norm(x, (16,)),
         "cross_entropy": lambda: functional.cross_entropy(x, target),
+        "dropout": lambda: functional.dropout(x, 0.5),
         "conv2d": lambda: functional.conv2d(image, weight),
         "embedding": lambda: functional.embedding(index, square),
         "gather rows": lambda: x[index],
+        "index_put_": lambda: x.index_put_((index,), y),
+        "scatter_add_": lambda: bias.scatter_add_(0, index, listed[0][:8]),
         "cat": lambda: torch.cat((x, y)),
         "transpose (view)": lambda: x.t(),
         "contiguous": lambda: x.t().contiguous(),
         "clone": lambda: x.clone(),
+        "to half": lambda: x.half(),
+        "arange": lambda: torch.arange(8, device=device),
+        "rand": lambda: torch.rand(8, 16, device=device),
+        "normal_": lambda: y.normal_(),
         "zeros": lambda: torch.zeros(8, 16, device=device),
         "copy_": lambda: x.copy_(y),
         "_foreach_add_ of 4": lambda: torch._foreach_add_(listed, 1.0),
+        "_foreach_norm of 4": lambda: torch._foreach_norm(listed),
+        "SGD, momentum": sgd.step,
+        "Adam, foreach": adam.step,
         "item": lambda: bias[0].item(),
         "to host": lambda: x.cpu(),
     }
+
+
+def trainable(tensor):
+    tensor.requires_grad_().grad = torch.full_like(tensor, 1e-3)
+    return tensor
+
+
+def momentum(parameters):
+    return torch.optim.SGD(parameters, 1e-3, momentum=0.9, foreach=True)
+
+
+def adam_of_lists(parameters):
+    return torch.optim.Adam(parameters, 1e-3, foreach=True)
 
 
 def cost_us(call, seconds):

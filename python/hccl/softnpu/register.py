@@ -30,6 +30,7 @@ def register():
     # The counter of queued tasks is of use only if nothing waits elsewhere; see `libraries`.
     _native.watch(ctypes.addressof(libraries.pending()) if libraries.queue_is_off else 0)
     _native.find_generators_by(_generators)
+    _native.lend_to_cpu_kernels()
     for namespace in ("aten", "npu"):
         _libraries[namespace] = torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
     _Registry().run()

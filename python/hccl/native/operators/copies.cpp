@@ -1,6 +1,7 @@
 #include "copies.h"
 
 #include "deliver.h"
+#include "lend.h"
 #include "random.h"
 #include "view.h"
 
@@ -182,6 +183,7 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
     }
     at::_ops::bernoulli__float::redispatch(ON_CPU, keeps, 1 - p, stand_in(std::nullopt, device));
     const double scale = p < 1 ? 1 / (1 - p) : 0.0;
+    const Lending lending(device);
     return {deliver(at::mul(at::mul(view(input), keeps), scale), device), mask};
 }
 

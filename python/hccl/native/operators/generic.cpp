@@ -1,6 +1,7 @@
 #include "generic.h"
 
 #include "deliver.h"
+#include "lend.h"
 #include "random.h"
 #include "view.h"
 
@@ -68,6 +69,35 @@ void deliver_all(const c10::IValue& out, const c10::IValue& made, c10::Device de
             deliver_into(outs[index].toTensor(), values[index].toTensor(), device);
         }
     }
+}
+
+bool share_memory(const at::Tensor& one, const at::Tensor& other) {
+    if (!is_on_npu(one) || !is_on_npu(other)) {
+        return false;
+    }
+    const auto begin = [](const at::Tensor& tensor) {
+        return reinterpret_cast<std::uintptr_t>(tensor.storage().data());
+    };
+    return begin(one) < begin(other) + other.storage().nbytes() && begin(other) < begin(one) + one.storage().nbytes();
+}
+
+// Whether a tensor's storage is that of an argument, or overlaps it.
+template <class Values>
+bool any_shares_memory(const Values& values, const at::Tensor& tensor) {
+    for (const auto& value : values) {
+        if (value.isTensor()) {
+            if (share_memory(value.toTensor(), tensor)) {
+                return true;
+            }
+        } else if (value.isList()) {
+            for (const auto& element : value.toListRef()) {
+                if (element.isTensor() && share_memory(element.toTensor(), tensor)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
 }
 
 bool is_written(const c10::Argument& argument) {
@@ -177,7 +207,9 @@ void Generic::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, tor
                 });
                 break;
             case Kind::Out:
-                slot = changed(value, [&](const at::Tensor& tensor) { return stand_in(tensor, device); });
+                slot = changed(value, [&](const at::Tensor& tensor) {
+                    return stand_in(tensor, device, value.isTensor() && !any_shares_memory(given, tensor));
+                });
                 stand_ins.push_back(slot);
                 break;
             case Kind::Generator:
@@ -189,10 +221,12 @@ void Generic::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, tor
         }
         given.push_back(std::move(value));
     }
-    if (seeded_) {
-        const BorrowedDefault borrowed(device);
-        op.redispatchBoxed(ON_CPU, stack);
-    } else {
+    {
+        const Lending lending(device);
+        std::optional<BorrowedDefault> borrowed;
+        if (seeded_) {
+            borrowed.emplace(device);
+        }
         op.redispatchBoxed(ON_CPU, stack);
     }
     std::size_t next = 0;

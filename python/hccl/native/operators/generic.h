@@ -5,8 +5,8 @@
 // 2. wait for that device's current stream if anything is queued anywhere;
 // 3. call the CPU's kernel on views. The call goes to the CPU's entry of the dispatch table itself, hence past
 //    autograd, autocast and Python modes, which all have had their turn for the npu operator;
-// 4. arguments that the operator writes are returned as they came. `out=` arguments are replaced by fresh CPU tensors,
-//    which the kernel resizes at will, and are filled (and resized) from those.
+// 4. arguments that the operator writes are returned as they came. `out=` arguments are replaced by CPU tensors that
+//    the kernel resizes at will, and are filled (and resized) from those.
 #pragma once
 
 #include "device.h"

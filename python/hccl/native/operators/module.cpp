@@ -4,6 +4,7 @@
 #include "copies.h"
 #include "device.h"
 #include "generic.h"
+#include "lend.h"
 #include "random.h"
 #include "routes.h"
 
@@ -95,6 +96,7 @@ void find_generators_by_python(pybind11::object source) {
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
     module.doc() = "Kernels of PyTorch's operators for the software NPU.";
     module.def("watch", &operators::watch, "Address of the number of queued tasks; 0 to wait at every operator.");
+    module.def("lend_to_cpu_kernels", &operators::lend_to_cpu_kernels, "Large results are made in device memory.");
     module.def("find_generators_by", &operators::find_generators_by_python, "How the devices' generators are had.");
     module.def("names_by_hand", &operators::names_by_hand, "Operators of `aten` that have a kernel of their own here.");
     module.def("put_generic", &operators::put_generic, "The CPU's kernel on views of the arguments.");
