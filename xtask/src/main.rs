@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask demo`, `test`, `install`, `coverage`, `count`,
+//! The project's own commands: `cargo xtask demo`, `test`, `install`, `wheel`, `coverage`, `count`,
 //! `peers`.
 //!
 //! Results go to stdout, talk to stderr. Exit code 0: done; 1: something failed; 2: the command line
@@ -12,6 +12,7 @@ mod peers;
 mod process;
 mod python;
 mod test;
+mod wheel;
 mod workspace;
 
 use std::path::PathBuf;
@@ -53,6 +54,15 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// One Python wheel with libraries, headers, package and program
+    Wheel {
+        /// Folder for it; made when missing
+        #[arg(long, value_name = "DIR", default_value = "target/wheels")]
+        out: PathBuf,
+        /// Also modules for the newest torch of the package index, which is fetched for that
+        #[arg(long)]
+        newest: bool,
+    },
     /// Write docs/support.md: what each operator does with each data type, reduction and place
     Support,
     /// How many lines of a crate its own tests run; needs `cargo install cargo-tarpaulin`
@@ -78,6 +88,10 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Demo { devices } => demo::run(devices),
         Command::Test { only, list } => test::run(&only, list),
+        Command::Wheel { out, newest } => wheel::run(&out, newest).map(|made| {
+            println!("{}", made.display());
+            ExitCode::SUCCESS
+        }),
         Command::Support => test::write_support_page().map(|()| ExitCode::SUCCESS),
         Command::Coverage { package, least } => coverage::run(&package, least),
         Command::Count(args) => count::run(&args),

@@ -14,8 +14,14 @@ use crate::{process, workspace};
 
 /// Installed one after the other. `torch_npu` comes without dependencies, since what it asks for
 /// would replace torch. 2.9.1 is the newest pair that works from the package index alone.
-const PACKAGES: &[&[&str]] =
-    &[&["torch==2.9.1"], &["--no-deps", "torch_npu==2.9.1"], &["numpy", "pyyaml", "pytest"]];
+const PACKAGES: &[&[&str]] = &[
+    &["torch==2.9.1"],
+    &["--no-deps", "torch_npu==2.9.1"],
+    &["numpy", "pyyaml", "pytest", "expecttest", "wheel"],
+];
+
+/// The newest torch of the package index, for which the backend for CPU tensors is compiled too.
+const NEWEST: &[&[&str]] = &[&["torch==2.15.0"], &["numpy", "pytest", "expecttest"]];
 
 /// Debian's packages for the interpreter and for virtual environments.
 const SYSTEM_PACKAGES: &[&str] = &["python3.11", "python3.11-venv"];
@@ -48,6 +54,14 @@ struct Interpreter {
 pub(crate) fn environment() -> Result<PathBuf> {
     let _lock = workspace::Lock::take("venv")?;
     let python = prepare(&folder(), PACKAGES)?;
+    compiler(&python)?;
+    Ok(python)
+}
+
+/// The same for the newest torch, which `torch_npu` does not work with; returns its interpreter.
+pub(crate) fn newest() -> Result<PathBuf> {
+    let _lock = workspace::Lock::take("venv-newest")?;
+    let python = prepare(&workspace::target().join("venv-newest"), NEWEST)?;
     compiler(&python)?;
     Ok(python)
 }

@@ -8,6 +8,8 @@ our own tree loaded by absolute path, which makes PYTHONPATH alone sufficient.
 import ctypes
 import os
 
+from hccl import places
+
 # In the order of their needs: each depends on none after it.
 NAMES = (
     "libascendcl.so",
@@ -22,8 +24,6 @@ NAMES = (
 # plus failures that nobody was told of.
 PENDING = "softnpuPendingTasks"
 
-PREFIX = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-
 # True once it is certain that the wheel's own task queue is off, i.e. that the variable below was "0"
 # before the wheel could read it. Only then does `pending()` see everything that is queued.
 queue_is_off = False
@@ -37,7 +37,7 @@ def preload():
     for name in NAMES:
         library = _open(name)
         if library is None:
-            library = _open(os.path.join(PREFIX, "lib64", name))
+            library = _open(places.library(name) or name)
         if library is None:
             return
         _loaded.append(library)

@@ -5,7 +5,7 @@ import ctypes
 import os
 import threading
 
-from hccl import native
+from hccl import native, places
 
 LIBRARY = "libhccl_torch.so"
 # How long calls that are under way when Python ends may take.
@@ -32,10 +32,7 @@ def module():
 
 
 def _path():
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    prefix = os.path.dirname(os.path.dirname(package))
-    places = [os.path.join(package, "lib", LIBRARY), os.path.join(prefix, "lib64", LIBRARY)]
-    for place in places:
-        if os.path.exists(place):
-            return place
-    raise ImportError(f"{LIBRARY} is in none of {', '.join(places)}: the installation is not whole")
+    path = places.library(LIBRARY)
+    if path is None:
+        raise ImportError(f"{LIBRARY} is missing under {places.PACKAGE} and {places.PREFIX}: the installation is not whole")
+    return path

@@ -14,6 +14,7 @@ use anyhow::{Context, Result};
 use crate::workspace;
 pub(crate) use libraries::PROGRAM;
 use tree::Tree;
+pub(crate) use tree::files_below;
 
 /// How the libraries are compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
