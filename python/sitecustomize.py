@@ -11,8 +11,10 @@ import sys
 
 
 def _chain():
-    here = os.path.dirname(os.path.abspath(__file__))
-    others = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != here]
+    # All of ours that have run, since two installations on the path would otherwise find each other for ever.
+    seen = sys.__dict__.setdefault("_hccl_sitecustomize", set())
+    seen.add(os.path.dirname(os.path.abspath(__file__)))
+    others = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) not in seen]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))

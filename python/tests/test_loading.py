@@ -1,6 +1,7 @@
 """The operators come by themselves, in whatever order and way torch and torch_npu are imported."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -62,6 +63,18 @@ def outcomes():
 def test_loads(outcomes, name):
     code, output = outcomes[name]
     assert code == 0 and "good" in output, output
+
+
+def test_two_installations_on_the_path_and_somebody_elses_sitecustomize(tmp_path):
+    ours = next(entry for entry in sys.path if os.path.isdir(os.path.join(entry, "hccl", "softnpu")))
+    second, third = tmp_path / "second", tmp_path / "third"
+    for folder in (second, third):
+        folder.mkdir()
+    shutil.copy(os.path.join(ours, "sitecustomize.py"), second)
+    (third / "sitecustomize.py").write_text("print('theirs')")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((ours, str(second), str(third)))}
+    done = subprocess.run([sys.executable, "-c", "print('good')"], env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("theirs\ngood\n", "")
 
 
 def test_an_ordinary_run_leaves_nothing_behind(tmp_path):
