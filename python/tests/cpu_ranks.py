@@ -337,6 +337,20 @@ def ddp(rank, ranks):
         torch.testing.assert_close(one, other)
 
 
+def fusion(rank, ranks):
+    from hccl.split import api, fusion as fused
+
+    api.set_split_strategy_by_size([30, 0, 70])
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(30, 40), torch.nn.Linear(40, 5).double())
+    for parameter in net.parameters():
+        parameter.grad = value(rank, parameter.numel(), parameter.dtype).view_as(parameter)
+    fused.all_reduce_gradients(net.parameters())
+    for parameter in net.parameters():
+        whole = sum(value(other, parameter.numel(), parameter.dtype) for other in range(ranks)) / ranks
+        same(parameter.grad, whole.view_as(parameter))
+
+
 def alone(rank, ranks):
     tensor = value(0, 9)
     dist.all_reduce(tensor)

@@ -1,6 +1,7 @@
 #include "backend.h"
 
 #include <ATen/MemoryOverlap.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/Utils.hpp>
 
@@ -254,6 +255,16 @@ WorkPtr CpuBackend::say(Said& said) {
   call.outputs_len = said.output.views.size();
   call.send_lengths = said.send_lengths.empty() ? nullptr : said.send_lengths.data();
   call.receive_lengths = said.receive_lengths.empty() ? nullptr : said.receive_lengths.data();
+  if (!said.async && !coalescing_ && !at::hasCallbacks()) {
+    // The caller is about to wait, and there is nobody to tell of the call: PyTorch takes no handle
+    // for a call that is over.
+    auto kept = std::move(said.input.held);
+    for (auto& tensor : said.output.held) {
+      kept.push_back(std::move(tensor));
+    }
+    call_and_wait(group_->group, call, std::move(kept));
+    return nullptr;
+  }
   const auto& title = titles_[static_cast<size_t>(said.type)];
   auto work = c10::make_intrusive<CallWork>(
       group_,

@@ -52,6 +52,39 @@ void raise(Status status, const std::string& text) {
   }
 }
 
+namespace {
+
+// What holds the tensors of a call without handle.
+struct Kept {
+  std::vector<at::Tensor> tensors;
+};
+
+// Owners are handles, or with this bit set a `Kept`: both lie at multiples of 8.
+constexpr uintptr_t KEPT = 1;
+
+}  // namespace
+
+void call_and_wait(const Group* group, Call call, std::vector<at::Tensor> tensors) {
+  char text[TEXT_BYTES];
+  int32_t source = -1;
+  auto kept = std::make_unique<Kept>(Kept{std::move(tensors)});
+  call.owner = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(kept.get()) | KEPT);
+  const Ticket* made = nullptr;
+  auto status = static_cast<Status>(table->submit(group, &call, &made, &source, text));
+  if (status == PENDING) {
+    // The library gives it back when the call is over.
+    kept.release();
+    const std::unique_ptr<const Ticket, void (*)(const Ticket*)> ticket(made, table->ticket_free);
+    while (table->wait(group, made, SLICE.count()) == PENDING) {
+      check_signals();
+    }
+    status = static_cast<Status>(table->ticket_result(made, &source, text));
+  }
+  if (status != DONE) {
+    raise(status, text);
+  }
+}
+
 Hooks hooks() {
   return Hooks{&CallWork::finished};
 }
@@ -103,6 +136,11 @@ void CallWork::submit(Call call) {
 }
 
 void CallWork::finished(void* owner, uint32_t status, int32_t source, const char* text) {
+  const auto address = reinterpret_cast<uintptr_t>(owner);
+  if ((address & KEPT) != 0) {
+    delete reinterpret_cast<Kept*>(address & ~KEPT);
+    return;
+  }
   auto work = c10::intrusive_ptr<CallWork>::reclaim(static_cast<CallWork*>(owner));
   try {
     work->complete(static_cast<Status>(status), source, text);

@@ -24,6 +24,10 @@ struct GroupHandle {
 // Raises what became of a call, or of something else that was tried.
 [[noreturn]] void raise(Status status, const std::string& text);
 
+// Makes a call and waits until it is over; there is no handle. The tensors are held until then, also
+// where an interrupt from the keyboard ends the wait before.
+void call_and_wait(const Group* group, Call call, std::vector<at::Tensor> tensors);
+
 class CallWork : public c10d::Work {
  public:
   CallWork(

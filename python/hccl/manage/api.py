@@ -1,0 +1,144 @@
+"""HCCL's Python interface for groups: `create_group`, `get_rank_size` and the like.
+
+The world is that of the current device. Where no call of HCCL's C interface has made one, the first function
+of this module that needs it joins by `RANK_TABLE_FILE` and `RANK_ID`, on device `ASCEND_DEVICE_ID` (0 where it
+is not set). Errors of the library are `HcclError`s; what is wrong with an argument is a `ValueError`.
+"""
+
+import ctypes
+import os
+import threading
+
+from hccl import places
+
+WORLD_GROUP = "hccl_world_group"
+# With the zero at the end, as HCCL counts.
+NAME_BYTES_MAX = 128
+RANKS_MAX = 32768
+
+_lock = threading.Lock()
+_loaded = None
+
+
+class HcclError(RuntimeError):
+    """A function of the library failed; `code` is its HcclResult."""
+
+    def __init__(self, function, code, text):
+        super().__init__(f"{function} failed with HcclResult {code}: {text}")
+        self.code = code
+
+
+def create_group(group, rank_num, rank_ids):
+    """Makes a group of ranks of the world. Its members call it with the same arguments, and none else."""
+    _check_name(group)
+    ranks = list(rank_ids)
+    if not 0 < rank_num <= RANKS_MAX:
+        raise ValueError(f"rank_num is {rank_num}; allowed are 1 to {RANKS_MAX}")
+    if len(ranks) != rank_num or len(set(ranks)) != rank_num or any(rank < 0 for rank in ranks):
+        raise ValueError(f"rank_ids is {ranks}; it must name {rank_num} different ranks of the world")
+    _call("HcomCreateGroup", group.encode(), ctypes.c_uint32(rank_num), (ctypes.c_uint32 * rank_num)(*ranks))
+
+
+def destroy_group(group):
+    """Ends a group that `create_group` made."""
+    _check_name(group)
+    _call("HcomDestroyGroup", group.encode())
+
+
+def get_rank_size(group=WORLD_GROUP):
+    """How many ranks a group has."""
+    return _number("HcomGetRankSize", _name(group))
+
+
+def get_rank_id(group=WORLD_GROUP):
+    """The own rank in a group."""
+    return _number("HcomGetRankId", _name(group))
+
+
+def get_local_rank_size(group=WORLD_GROUP):
+    """How many ranks of a group are on the own server."""
+    return _number("HcomGetLocalRankSize", _name(group))
+
+
+def get_local_rank_id(group=WORLD_GROUP):
+    """The own place among the ranks of a group on the own server."""
+    return _number("HcomGetLocalRankId", _name(group))
+
+
+def get_world_rank_from_group_rank(group, group_rank_id):
+    """The rank in the world of a rank of a group."""
+    return _number("HcomGetWorldRankFromGroupRank", _name(group), _rank(group_rank_id))
+
+
+def get_group_rank_from_world_rank(world_rank_id, group):
+    """The rank in a group of a rank of the world."""
+    return _number("HcomGetGroupRankFromWorldRank", _rank(world_rank_id), _name(group))
+
+
+def _check_name(group):
+    _name(group)
+    if group == WORLD_GROUP:
+        raise ValueError(f"group is {WORLD_GROUP}, which is the world; allowed are other names")
+
+
+def _name(group):
+    if not isinstance(group, str) or not group or len(group.encode()) >= NAME_BYTES_MAX or "\0" in group:
+        raise ValueError(f"group is {group!r}; allowed are names of 1 to {NAME_BYTES_MAX - 1} bytes")
+    return group.encode()
+
+
+def _rank(rank):
+    if not isinstance(rank, int) or not 0 <= rank < RANKS_MAX:
+        raise ValueError(f"a rank is {rank!r}; allowed are 0 to {RANKS_MAX - 1}")
+    return ctypes.c_uint32(rank)
+
+
+def _number(function, *arguments):
+    result = ctypes.c_uint32()
+    _call(function, *arguments, ctypes.byref(result))
+    return result.value
+
+
+def _call(function, *arguments):
+    hccl, acl = _libraries()
+    _join_world(hccl, acl)
+    _checked(hccl, acl, function, *arguments)
+
+
+def _checked(hccl, acl, function, *arguments):
+    code = getattr(hccl, function)(*arguments)
+    if code != 0:
+        acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+        text = acl.aclGetRecentErrMsg() or b"the log says more"
+        raise HcclError(function, code, text.decode(errors="replace").strip())
+
+
+def _join_world(hccl, acl):
+    joined = ctypes.c_bool()
+    with _lock:
+        hccl.HcomGetInitStatus(ctypes.byref(joined))
+        if joined.value:
+            return
+        table, rank = os.environ.get("RANK_TABLE_FILE"), os.environ.get("RANK_ID")
+        if not table or not rank:
+            raise ValueError(
+                f"there is no world yet, and RANK_TABLE_FILE is {table!r} and RANK_ID {rank!r}: set both, or make a "
+                "world by HCCL's C interface first"
+            )
+        device = os.environ.get("ASCEND_DEVICE_ID", "0")
+        if not rank.isdecimal() or not device.isdecimal():
+            raise ValueError(f"RANK_ID is {rank!r} and ASCEND_DEVICE_ID {device!r}; allowed are whole numbers")
+        # An error says that the process has done so before.
+        acl.aclInit(None)
+        if acl.aclrtSetDevice(ctypes.c_int32(int(device))) != 0:
+            raise ValueError(f"there is no device {device} (ASCEND_DEVICE_ID)")
+        _checked(hccl, acl, "HcomInitByRankTable", table.encode(), ctypes.c_uint32(int(rank)))
+
+
+def _libraries():
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            loaded = [ctypes.CDLL(places.library(name) or name, mode=ctypes.RTLD_GLOBAL) for name in ("libascendcl.so", "libhccl.so")]
+            _loaded = loaded[1], loaded[0]
+        return _loaded
