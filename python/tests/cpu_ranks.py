@@ -1,4 +1,5 @@
-"""Scenarios of the backend for CPU tensors. `cpu_ranks.py NAME RANKS` runs one in as many forked processes."""
+"""Scenarios of the backend for CPU tensors. `cpu_ranks.py NAME RANKS` runs one in as many forked processes,
+`cpu_ranks.py all` one after the other."""
 
 import datetime
 import os
@@ -470,7 +471,33 @@ class KeepGroups(Exception):
     """Ends a scenario without a barrier and without destroying groups."""
 
 
+# Numbers of ranks that each is run with.
+SCENARIOS = {
+    collectives: (2, 3, 4),
+    messages: (2, 3, 4),
+    handles: (2, 3),
+    groups: (2, 3),
+    split: (2, 3),
+    arguments: (2,),
+    sparse: (2, 3),
+    shareable: (2,),
+    coalescing: (2, 3),
+    ddp: (2,),
+    fusion: (2,),
+    alone: (1,),
+    timeout: (2,),
+    death: (3,),
+    mismatch: (2,),
+    late_message: (2,),
+    abort: (2,),
+    exit_in_flight: (2,),
+    fork: (2,),
+}
+
+
 def main():
+    if sys.argv[1:] == ["all"]:
+        return run_all()
     name, ranks = sys.argv[1], int(sys.argv[2])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -487,6 +514,15 @@ def main():
     bad = {rank: end for rank, end in ends.items() if end != expected.get(rank, 0)}
     if bad:
         sys.exit(f"ranks ended with {bad}")
+
+
+def run_all():
+    import subprocess
+
+    for scenario, numbers in SCENARIOS.items():
+        for ranks in numbers:
+            print(scenario.__name__, ranks, flush=True)
+            subprocess.run([sys.executable, __file__, scenario.__name__, str(ranks)], check=True, timeout=2 * SECONDS_MAX)
 
 
 def rank_main(name, rank, ranks):

@@ -9,6 +9,7 @@ mod pytorch;
 mod rust;
 mod symbols;
 mod tidy;
+mod torch;
 
 use std::cell::OnceCell;
 use std::io::Write as _;
@@ -142,6 +143,14 @@ fn steps() -> Result<Vec<Step>> {
             pytorch::script(shared.python()?, &script)
         }));
     }
+    for suite in torch::SUITES {
+        steps.push(Step::new(format!("torch:{}", suite.name), PYTHON_NEEDS, move |shared| {
+            torch::suite(shared.python()?, suite)
+        }));
+    }
+    steps.push(Step::new("torch:matrix", PYTHON_NEEDS, |shared| torch::matrix(shared.python()?)));
+    steps.push(Step::new("torch:newest", PYTHON_NEEDS, |_| torch::newest()));
+    steps.push(Step::new("wheel", PYTHON_NEEDS, |shared| torch::wheel(shared.python()?)));
     for devices in pytorch::DEMO_DEVICES {
         steps.push(Step::new(format!("demo:{devices}"), PYTHON_NEEDS, move |shared| {
             pytorch::demo(shared.python()?, *devices)

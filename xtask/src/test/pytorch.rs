@@ -103,7 +103,7 @@ fn printed(text: &str, word: &str, place: &str) -> usize {
         .count()
 }
 
-fn in_tree(python: &Path, name: &str) -> Result<Command> {
+pub(super) fn in_tree(python: &Path, name: &str) -> Result<Command> {
     let mut command = install::in_environment(&workspace::prefix(), python);
     command
         .env("ASCEND_PROCESS_LOG_PATH", scratch(name)?.join("log"))
