@@ -2,6 +2,7 @@
 `cpu_ranks.py all` one after the other."""
 
 import datetime
+import importlib.util
 import os
 import signal
 import socket
@@ -529,7 +530,9 @@ def rank_main(name, rank, ranks):
     import faulthandler
 
     faulthandler.dump_traceback_later(SECONDS_MAX, exit=True)
-    dist.init_process_group("hccl_cpu", rank=rank, world_size=ranks, timeout=datetime.timedelta(seconds=60))
+    # Where there is no torch_npu, the name that it uses is ours.
+    backend = "hccl" if importlib.util.find_spec("torch_npu") is None else "hccl_cpu"
+    dist.init_process_group(backend, rank=rank, world_size=ranks, timeout=datetime.timedelta(seconds=60))
     try:
         globals()[name](rank, ranks)
     except KeepGroups:

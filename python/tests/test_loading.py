@@ -102,3 +102,14 @@ print(refused, x.tolist())
 """
     done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True, timeout=120)
     assert "True [1.0, 1.0, 1.0, 1.0]" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "start, autoload",
+    [("import torch", "1"), ("import hccl.torch, torch", "1"), ("import hccl.torch, torch", "0"), ("import torch, hccl.torch", "0")],
+)
+def test_the_backend_for_cpu_tensors_has_its_name(start, autoload):
+    program = start + "; import torch.distributed as dist; assert 'HCCL_CPU' in dist.Backend._plugins; print('good')"
+    environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": autoload}
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=240)
+    assert "good" in result.stdout, result.stderr
