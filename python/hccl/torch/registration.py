@@ -4,6 +4,8 @@ import importlib.util
 
 import torch.distributed as dist
 
+from hccl.torch import pipelining
+
 # The name that is ours alone, and the one that we share with torch_npu.
 NAME = "hccl_cpu"
 SHARED_NAME = "hccl"
@@ -13,6 +15,7 @@ def register():
     """Idempotent. A name that somebody else took stays theirs."""
     if not dist.is_available():
         return
+    pipelining.install()
     _register(NAME)
     if importlib.util.find_spec("torch_npu") is None:
         _register(SHARED_NAME)
