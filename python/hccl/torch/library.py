@@ -31,6 +31,11 @@ def module():
     return _module
 
 
+def is_ours(backend):
+    """Whether a backend is one that we made; loads nothing."""
+    return _module is not None and isinstance(backend, _module.CpuBackend)
+
+
 def _path():
     path = places.library(LIBRARY)
     if path is None:

@@ -4,7 +4,7 @@ import importlib.util
 
 import torch.distributed as dist
 
-from hccl.torch import pipelining
+from hccl.torch import pipelining, together
 
 # The name that is ours alone, and the one that we share with torch_npu.
 NAME = "hccl_cpu"
@@ -16,6 +16,7 @@ def register():
     if not dist.is_available():
         return
     pipelining.install()
+    together.install()
     _register(NAME)
     if importlib.util.find_spec("torch_npu") is None:
         _register(SHARED_NAME)
