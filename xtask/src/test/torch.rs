@@ -19,7 +19,8 @@ pub(super) struct Suite {
     arguments: &'static [&'static str],
 }
 
-/// Fails with every backend whose name is not Gloo's or another that the test knows.
+/// Fails with every backend but PyTorch's own: DDP's log has names of those only, and reads private
+/// fields of Gloo's class behind the name of Gloo.
 const NAME_ONLY: &str = "test_ddp_logging_data_cpu";
 
 pub(super) const SUITES: &[Suite] = &[
@@ -29,11 +30,19 @@ pub(super) const SUITES: &[Suite] = &[
         program: "distributed_test.py",
         arguments: &["--ranks", "2", "--expect", "64", "--may-fail", NAME_ONLY],
     },
-    // What Gloo reaches.
+    // What Gloo reaches, but for that.
     Suite {
         name: "as_gloo",
         program: "distributed_test.py",
-        arguments: &["--ranks", "2", "--expect", "92", "--stand-in-for-gloo"],
+        arguments: &[
+            "--ranks",
+            "2",
+            "--expect",
+            "91",
+            "--may-fail",
+            NAME_ONLY,
+            "--stand-in-for-gloo",
+        ],
     },
     Suite { name: "exits", program: "endurance.py", arguments: &["exits", "--count", "10"] },
     Suite { name: "groups", program: "endurance.py", arguments: &["groups", "--count", "500"] },
@@ -50,11 +59,12 @@ pub(super) fn suite(python: &Path, suite: &Suite) -> Result<()> {
     process::run(process::talk(&mut command)?, LIMIT)
 }
 
-/// `docs/torch-support.md` must say what is so.
+/// `docs/torch-support.md` must say what is so of the backend for CPU tensors.
 pub(super) fn matrix(python: &Path) -> Result<()> {
     let mut command = in_tree(python, "torch-matrix")?;
     command
         .arg(suites().join("support_matrix.py"))
+        .args(["--backend", "hccl_cpu"])
         .arg("--check")
         .arg(workspace::root().join("docs").join("torch-support.md"));
     process::run(process::talk(&mut command)?, LIMIT)
