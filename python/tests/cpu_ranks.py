@@ -428,6 +428,24 @@ def abort(rank, ranks):
     dist.barrier()
 
 
+def destroyed(rank, ranks):
+    """A group that goes while a call waits for others, and one that is used after it was shut down."""
+    group = dist.new_group(list(range(ranks)))
+    if rank == 0:
+        work = dist.all_reduce(torch.ones(1), group=group, async_op=True)
+        begun = time.monotonic()
+        dist.destroy_process_group(group)
+        del group
+        refused(dist.DistBackendError, "left while calls were under way", work.wait)
+        assert time.monotonic() - begun < 10
+    dist.barrier()
+    group = dist.new_group(list(range(ranks)))
+    backend = group._get_backend(torch.device("cpu"))
+    dist.barrier(group=group)
+    backend.shutdown()
+    refused(dist.DistBackendError, "shut down", lambda: dist.all_reduce(torch.ones(1), group=group))
+
+
 def exit_in_flight(rank, ranks):
     """The process ends with calls under way and without destroying anything; main() looks at how."""
     dist.all_reduce(torch.ones(1 << 22), async_op=True)
@@ -491,6 +509,7 @@ SCENARIOS = {
     mismatch: (2,),
     late_message: (2,),
     abort: (2,),
+    destroyed: (2,),
     exit_in_flight: (2,),
     fork: (2,),
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(out: &Path, newest: bool) -> Result<PathBuf> {
 }
 
 /// Modules in C++ for the torch of an interpreter.
-fn modules(python: &Path, folder: &Path) -> Result<()> {
+pub(crate) fn modules(python: &Path, folder: &Path) -> Result<()> {
     let mut command = Command::new(python);
     command
         .args(["-m", "hccl.native", "--out"])

@@ -341,6 +341,8 @@ impl Group {
             let rank = self.communicator.rank();
             self.abort(&format!("rank {rank} left while calls were under way"));
         }
+        // The first reason stands; whoever calls it from now on is told.
+        let _ = self.failure.set(Failure::new(Status::Aborted, "the group was shut down"));
         self.communicator.leave();
     }
 }

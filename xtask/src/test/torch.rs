@@ -73,7 +73,8 @@ pub(super) fn matrix(python: &Path) -> Result<()> {
 /// The backend for CPU tensors on the newest torch.
 pub(super) fn newest() -> Result<()> {
     let python = python::newest()?;
-    // Modules that fit are compiled when they are first asked for; not into the user's cache.
+    // What is compiled for it stays in a cache of the build folder, where the programs below find it.
+    wheel::modules(&python, &workspace::target().join("newest"))?;
     let cache = workspace::target().join("native");
     let tests = workspace::root().join("python").join("tests");
     for arguments in [

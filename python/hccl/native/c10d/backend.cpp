@@ -11,6 +11,8 @@ namespace {
 constexpr char ROOT_KEY[] = "hccl/root";
 // How long a group that is shut down waits for calls that are still under way.
 constexpr uint64_t CLOSE_MS = 10'000;
+// The same for a group that is dropped without a word.
+constexpr uint64_t DROP_MS = 500;
 
 struct Named {
   OpType type;
@@ -98,7 +100,10 @@ CpuBackend::CpuBackend(
   }
 }
 
-CpuBackend::~CpuBackend() = default;
+// Calls that are under way end soon or are aborted: their handles keep the group, not the backend.
+CpuBackend::~CpuBackend() {
+  table->group_close(group_->group, DROP_MS);
+}
 
 WorkPtr CpuBackend::say(Said& said) {
   Call call{};
