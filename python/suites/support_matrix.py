@@ -235,13 +235,13 @@ def measure(backend):
     found, all_cells = {}, list(cells())
     first = 0
     while first < len(all_cells):
-        verdicts = run_from(backend, first)
+        verdicts, crashed = run_from(backend, first)
         done = min((max(each, default=first - 1) for each in verdicts), default=first - 1) + 1
         for number in range(first, done):
             found[all_cells[number]] = merged([each[number] for each in verdicts])
         if done < len(all_cells):
             said = {each.get(done) for each in verdicts} - {None}
-            found[all_cells[done]] = "one rank raises, the others hang" if said else "hangs"
+            found[all_cells[done]] = "crashes" if crashed else "one rank raises, the others hang" if said else "hangs"
         first = done + 1
     return found
 
@@ -280,6 +280,7 @@ def run_from(backend, first):
             sizes = now
             if quiet > LIMIT + (60 if not any(now) else 0):
                 break
+        crashed = any((process.poll() or 0) < 0 for process in processes)
         for process in processes:
             process.kill()
             process.wait()
@@ -289,9 +290,21 @@ def run_from(backend, first):
             lines = [line for line in file.read().splitlines() if line.startswith("[") and line.endswith("]")]
             verdicts.append(dict(json.loads(line) for line in lines))
             file.close()
-    if not any(verdicts):
+    if not any(verdicts) and not crashed:
         sys.exit(f"the workers of {backend} did not get as far as their first call")
-    return verdicts
+    return verdicts, crashed
+
+
+def faults(backend, found):
+    """Cells that are to be mended: wrong ones, those that do not end, those on which ranks disagree."""
+    bad = {cell: verdict for cell, verdict in found.items() if verdict == "WRONG" or " / " in verdict}
+    bad |= {cell: verdict for cell, verdict in found.items() if "hang" in verdict or "crash" in verdict}
+    if backend == "hccl":
+        # The wheel pads what it gathers with zeros, and looks for the limits of the data type in a table that lacks
+        # these, without asking whether they are there. No call of ours comes before that.
+        lacking = ("uint16", "uint32", "uint64", "float8_e4m3fnuz", "float8_e5m2fnuz")
+        bad = {cell: verdict for cell, verdict in bad.items() if verdict != "crashes" or cell[1] not in lacking}
+    return list(bad.items())
 
 
 def short(verdict):
@@ -359,8 +372,7 @@ def main():
         found = measure(backend)
         parts[backend] = page_of(backend, found)
         if backend in OURS:
-            bad = [(cell, verdict) for cell, verdict in found.items() if verdict == "WRONG" or "hang" in verdict or " / " in verdict]
-            wrong += bad
+            wrong += faults(backend, found)
         print(parts[backend].splitlines()[0][3:], parts[backend].splitlines()[2], flush=True)
     for cell, verdict in wrong:
         print(*cell, verdict)
