@@ -307,3 +307,11 @@ def compare_gradients(given, expected, given_npu, found):
         assert (one is None) == (other is None)
         if one is not None:
             compare(one, other, f"gradient {index}")
+
+
+def test_the_wheel_s_own_reshape():
+    x = torch.arange(6.0, device="npu:0")
+    out = torch.empty(2, 3, device="npu:0")
+    assert torch.ops.npu.npu_reshape(x, [2, 3], out=out) is out
+    for found in (out, torch.ops.npu.npu_reshape(x, [2, 3])):
+        assert found.tolist() == [[0, 1, 2], [3, 4, 5]]

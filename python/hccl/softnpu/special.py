@@ -51,6 +51,17 @@ def dtype_cast_(input, source):
     return input.copy_(source)
 
 
+@_kernel(npu, "npu_reshape")
+def reshape(input, shape, can_refresh=False):
+    return input.reshape(shape).clone()
+
+
+@_kernel(npu, "npu_reshape.out")
+def reshape_out(input, shape, can_refresh=False, *, out):
+    # The wheel pads what it gathers with it.
+    return out.resize_(shape).copy_(input.reshape(shape))
+
+
 @_kernel(npu, "one_")
 def one_(self):
     return self.fill_(1)
