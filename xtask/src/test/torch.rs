@@ -47,6 +47,16 @@ pub(super) const SUITES: &[Suite] = &[
     Suite { name: "exits", program: "endurance.py", arguments: &["exits", "--count", "10"] },
     Suite { name: "groups", program: "endurance.py", arguments: &["groups", "--count", "500"] },
     Suite { name: "fork", program: "endurance.py", arguments: &["fork"] },
+    Suite {
+        name: "training-npu",
+        program: "training.py",
+        arguments: &["--device", "npu", "--ranks", "4"],
+    },
+    Suite {
+        name: "training-cpu",
+        program: "training.py",
+        arguments: &["--device", "cpu", "--ranks", "4"],
+    },
 ];
 
 fn suites() -> PathBuf {
