@@ -1,13 +1,13 @@
-"""Trains the transformer of `examples/pytorch` in one process and in many ways on many ranks: the losses must be the same.
+"""Trains the transformer of `examples/pytorch` in one process and in many ways on ranks: the losses must be the same.
 
     python training.py --device npu --ranks 4             all ways
     python training.py --device cpu --ranks 2 ddp fsdp2   some
 
-**Tolerance.** Losses are between 4.3 and about 2, in float32, where neighbours are 2.4e-7 to 4.8e-7 apart. Ranks add the
-same numbers in another order (the mean over a batch from means over its parts, an inner product from its parts), so a
-gradient differs by a few units of its last place, and each step adds that much to the weights; the optimizer does not
-magnify it (see `model.optimizer_of`). Over the steps here 2e-5 is some ten times what was seen. A rank whose gradients are
-left out or counted twice changes the second loss by more than 1e-2.
+**Tolerance.** Losses are between 4.3 and about 2, in float32, where neighbours are 2.4e-7 to 4.8e-7 apart. Ranks add
+the same numbers in another order (the mean over a batch from means over its parts, an inner product from its parts),
+so a gradient differs by a few units of its last place, and each step adds that much to the weights; the optimizer
+does not magnify it (see `model.optimizer_of`). Over the steps here 2e-5 is some ten times what was seen. A rank whose
+gradients are left out or counted twice changes the second loss by more than 1e-2.
 
 Processes are forked, since to import torch takes longer than to train.
 """

@@ -1,7 +1,7 @@
 """Ways to train the transformer of `examples/pytorch` on the ranks of the default group; each gives the losses.
 
-A way is called on every rank with the rank's device and all batches, and gives the losses of the whole batches, the same
-on all ranks.
+A way is called on every rank with the rank's device and all batches, and gives the losses of the whole batches, the
+same on all ranks.
 """
 
 import functools
@@ -133,7 +133,9 @@ def sequence_parallel(device, batches):
         parallelize_module(block, mesh, plan)
     ends = {
         "embedding": _Cut(mesh),
-        "head": PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),), use_local_output=True),
+        "head": PrepareModuleInput(
+            input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),), use_local_output=True
+        ),
     }
     parallelize_module(net, mesh, ends)
     return train(net, batches, device, foreach=False)

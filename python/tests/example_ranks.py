@@ -1,6 +1,7 @@
-"""Runs the training programs of `examples/pytorch` on two ranks and both kinds of devices; they must print the same losses.
+"""Runs the training programs of `examples/pytorch` on two ranks of both kinds; they must print the same losses.
 
-As torchrun does, it gives the ranks their numbers in the environment; but it forks them, which spares them importing torch.
+As torchrun does, it gives the ranks their numbers in the environment; but it forks them, which spares them importing
+torch.
 """
 
 import os

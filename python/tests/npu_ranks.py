@@ -290,7 +290,8 @@ def functional_collectives(rank, ranks):
     gathered = functional.all_gather_tensor(tensor, 0, group)
     same(gathered, torch.cat([value(other, 12) for other in everybody]))
     whole = value(rank, 5 * ranks).npu()
-    same(functional.reduce_scatter_tensor(whole, "sum", 0, group), sum(value(o, 5 * ranks) for o in everybody)[5 * rank :][:5])
+    share = sum(value(other, 5 * ranks) for other in everybody)[5 * rank :][:5]
+    same(functional.reduce_scatter_tensor(whole, "sum", 0, group), share)
     same(functional.broadcast(tensor, 1, group), value(1, 12))
     exchanged = functional.all_to_all_single(whole, None, None, group)
     same(exchanged, torch.cat([value(other, 5 * ranks)[5 * rank :][:5] for other in everybody]))

@@ -1,8 +1,9 @@
 """Makes the first messages of `torch.distributed.pipelining` fit their receives.
 
-Before its first step a schedule lets neighbours send each other a number, so that the connections are there. PyTorch sends
-an int64 and receives a float32, which libraries that compare nothing let pass. Our receives compare type and length with
-what was sent, for a difference is a mistake of the program everywhere else; so the number is sent as what is received.
+Before its first step a schedule lets neighbours send each other a number, so that the connections are there. PyTorch
+sends an int64 and receives a float32, which libraries that compare nothing let pass. Our receives compare type and
+length with what was sent, for a difference is a mistake of the program everywhere else; so the number is sent as what
+is received.
 """
 
 import functools

@@ -1,9 +1,9 @@
 """Lets our backend for CPU tensors stand in one process group beside the wheel's for npu tensors.
 
-To PyTorch every backend that it does not bring itself has the type CUSTOM, and a process group holds one backend of each
-type: the second one of `cpu:hccl_cpu,npu:hccl` is dropped without a word, and its device gets the first one. So in a
-group of several devices ours has the type UNDEFINED. That is also the type of such a group's default backend, which
-otherwise none would have.
+To PyTorch every backend that it does not bring itself has the type CUSTOM, and a process group holds one backend of
+each type: the second one of `cpu:hccl_cpu,npu:hccl` is dropped without a word, and its device gets the first one. So
+in a group of several devices ours has the type UNDEFINED. That is also the type of such a group's default backend,
+which otherwise none would have.
 """
 
 import functools
