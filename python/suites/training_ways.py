@@ -204,7 +204,7 @@ def pipeline(schedule, device, batches, stages_per_rank=1):
 
 
 def _rest(net, optimizer):
-    """What a checkpoint holds, as torch.distributed.checkpoint wants it: the same names however many ranks there are."""
+    """What a checkpoint holds: under the same names, however many ranks there are."""
     weights, state = get_state_dict(net, optimizer)
     return {"model": weights, "optimizer": state}
 
