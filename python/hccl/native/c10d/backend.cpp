@@ -9,10 +9,9 @@ namespace hccl {
 namespace {
 
 constexpr char ROOT_KEY[] = "hccl/root";
-// How long a group that is shut down waits for calls that are still under way.
-constexpr uint64_t CLOSE_MS = 10'000;
-// The same for a group that is dropped without a word.
-constexpr uint64_t DROP_MS = 500;
+// How long a group that is shut down or dropped waits for calls that are still under way: all that
+// ends a group is through within a second.
+constexpr uint64_t CLOSE_MS = 800;
 
 struct Named {
   OpType type;
@@ -102,7 +101,7 @@ CpuBackend::CpuBackend(
 
 // Calls that are under way end soon or are aborted: their handles keep the group, not the backend.
 CpuBackend::~CpuBackend() {
-  table->group_close(group_->group, DROP_MS);
+  table->group_close(group_->group, CLOSE_MS);
 }
 
 WorkPtr CpuBackend::say(Said& said) {
@@ -212,8 +211,7 @@ void CpuBackend::abort() {
 }
 
 void CpuBackend::shutdown() {
-  const auto most = std::min<uint64_t>(CLOSE_MS, std::max<int64_t>(options_->timeout.count(), 1));
-  table->group_close(group_->group, most);
+  table->group_close(group_->group, CLOSE_MS);
 }
 
 }  // namespace hccl
