@@ -82,6 +82,14 @@ c10::intrusive_ptr<CpuBackend> CpuBackend::create(
   if (status != DONE) {
     raise(status, text);
   }
+  if (rank == 0 && size > 1) {
+    // All have read it. Kept, it would be four kilobytes of the store for each group there ever was.
+    try {
+      store->deleteKey(ROOT_KEY);
+    } catch (const std::exception&) {
+      // Some stores keep everything.
+    }
+  }
   auto options = c10::make_intrusive<CpuOptions>(name, timeout);
   options->group_name = group_name;
   options->global_ranks_in_group = std::move(global_ranks);
