@@ -152,7 +152,7 @@ pub(crate) struct Inner {
     pub(crate) sent: Vec<Way>,
     pub(crate) received: Vec<Way>,
     pub(crate) transfers: AtomicU32,
-    /// Nanoseconds that a call may wait for others; `u64::MAX` for as long as it takes.
+    /// Nanoseconds that the next call may wait for others; `u64::MAX` for as long as it takes.
     timeout_ns: AtomicU64,
 }
 
@@ -218,8 +218,8 @@ impl Communicator {
         &self.0.options.name
     }
 
-    /// Changes how long calls may wait for others, also those under way; `None` for as long as it
-    /// takes. Only this rank hears of it.
+    /// Changes how long calls may wait for others that are started from now on; `None` for as long as
+    /// it takes. Only this rank hears of it.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         self.0.timeout_ns.store(nanoseconds(timeout), Ordering::Relaxed);
     }
@@ -382,8 +382,8 @@ impl Communicator {
         })
     }
 
-    /// Tells a thread that polls what the line of messages to this rank is waiting for; see
-    /// [`Transfers::poll`]. For receivers that have no receive to poll yet.
+    /// Announces a sleeper who waits for a message from any rank, for receivers that have no receive
+    /// to poll yet: the word that changes when one comes. Look for messages once more after this.
     pub fn announce_messages(&self) -> Option<Watch> {
         let line = Line::Mail(self.rank());
         self.0.fabric.announce(line);
@@ -525,7 +525,7 @@ fn size_class(bytes: u64) -> u32 {
 }
 
 impl Inner {
-    /// How long a call may wait for others.
+    /// How long a call that is started now may wait for others.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         let nanoseconds = self.timeout_ns.load(Ordering::Relaxed);
         (nanoseconds != u64::MAX).then(|| Duration::from_nanos(nanoseconds))

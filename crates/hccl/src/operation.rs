@@ -209,6 +209,7 @@ impl Operation {
         };
         let &Route { ref plan, signature, direct, in_room, remote, .. } = route;
         let &Route { cut, average, reducer, exchange, .. } = route;
+        let waiting = Waiting::up_to(inner.timeout());
         Self {
             inner,
             request,
@@ -237,7 +238,7 @@ impl Operation {
             next_peer: 0,
             armed: None,
             polls: 0,
-            waiting: Waiting::default(),
+            waiting,
             views,
             over: false,
             stores: Stores::Cached,
@@ -323,11 +324,9 @@ impl Operation {
         }
         let now = self.inner.fabric.now();
         let since = *self.queued.get_or_insert(now);
-        match self.inner.timeout() {
-            Some(limit) if now.saturating_sub(since) >= limit => {
-                Err(Error::NotItsTurn { context: self.context(), waited: limit })
-            }
-            _ => Ok(()),
+        match self.waiting.overdue(now.saturating_sub(since)) {
+            Some(waited) => Err(Error::NotItsTurn { context: self.context(), waited }),
+            None => Ok(()),
         }
     }
 
@@ -632,14 +631,14 @@ impl Operation {
                 self.look_for_faults(awaited, end)?;
             }
         }
-        match self.inner.timeout() {
-            Some(limit) if waited >= limit => {
+        match self.waiting.overdue(waited) {
+            Some(limit) => {
                 let fabric = &*self.inner.fabric;
                 let late = |peer: u32| !awaited.has_come(fabric, peer);
                 let lagging = crate::faults::lagging(fabric, self.next_peer..end, late);
                 Err(self.timed_out(limit, lagging, awaited))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

@@ -290,7 +290,7 @@ impl Transfers {
 
     fn of(inner: Arc<Inner>, items: Vec<Item>, room: Option<Piece>) -> Self {
         inner.transfers.fetch_add(1, Ordering::AcqRel);
-        let waiting = Waiting::default();
+        let waiting = Waiting::up_to(inner.timeout());
         Self { inner, items, waiting, polls: 0, armed: None, over: false, room }
     }
 
@@ -626,7 +626,7 @@ impl Transfers {
                 self.look_for_faults()?;
             }
         }
-        let Some(limit) = self.inner.timeout().filter(|&limit| waited >= limit) else {
+        let Some(limit) = self.waiting.overdue(waited) else {
             return Ok(());
         };
         let fabric = &*self.inner.fabric;
