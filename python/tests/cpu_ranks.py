@@ -232,7 +232,8 @@ def arguments(rank, ranks):
     refused(ValueError, "invalid root rank", lambda: group.broadcast([tensor], _options(dist.BroadcastOptions, rootRank=9)))
     refused(ValueError, "requires non-empty tensor list", lambda: group.allreduce([], dist.AllreduceOptions()))
     refused(ValueError, "invalid tensor type", lambda: group.allreduce([tensor, torch.ones(4, dtype=torch.int64)], dist.AllreduceOptions()))
-    refused(ValueError, "requires a single-element", lambda: group.broadcast([tensor, tensor], dist.BroadcastOptions()))
+    for call, options in ((group.broadcast, dist.BroadcastOptions()), (group.allreduce, dist.AllreduceOptions())):
+        refused(ValueError, "requires a single-element", lambda: call([tensor, tensor], options))
     refused(ValueError, "invalid tensor size", lambda: dist.all_gather_into_tensor(torch.ones(5), tensor))
     refused(ValueError, "unsupported layout", lambda: group.broadcast([torch.ones(4).to_sparse()], dist.BroadcastOptions()))
     refused(ValueError, "unsupported device type", lambda: group.allreduce([torch.ones(4, device="meta")], dist.AllreduceOptions()))
@@ -353,6 +354,23 @@ def fusion(rank, ranks):
         same(parameter.grad, whole.view_as(parameter))
 
 
+def detail(rank, ranks):
+    """TORCH_DISTRIBUTED_DEBUG=DETAIL: PyTorch puts a wrapper around the backend, with a group of Gloo beside it."""
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    group = dist.new_group(list(range(ranks)))
+    assert "Wrapper" in type(group._get_backend(torch.device("cpu"))).__name__
+    tensor = value(rank, 1000)
+    dist.all_reduce(tensor, group=group)
+    same(tensor, sum(value(other, 1000) for other in range(ranks)))
+    output = torch.zeros(ranks, 10)
+    dist.all_gather_into_tensor(output, value(rank, 10), group=group)
+    same(output, torch.stack([value(other, 10) for other in range(ranks)]))
+    work = dist.all_reduce(value(rank, 10), group=group, async_op=True)
+    work.wait()
+    dist.barrier(group=group)
+    refused(RuntimeError, "mismatch", lambda: dist.all_reduce(torch.ones(3 + rank), group=group))
+
+
 def alone(rank, ranks):
     tensor = value(0, 9)
     dist.all_reduce(tensor)
@@ -394,6 +412,31 @@ def death(rank, ranks):
 
 def mismatch(rank, ranks):
     refused(dist.DistBackendError, "AllReduce of 5 float32", lambda: dist.all_reduce(torch.ones(4 + rank)))
+
+
+def limits(rank, ranks):
+    """A call has the time-out that it was made with, whatever is made while it waits."""
+    if rank == 0:
+        group = dist.group.WORLD._get_backend(torch.device("cpu"))
+        limit = datetime.timedelta(seconds=1)
+        work = group.allreduce([torch.ones(100_000)], _options(dist.AllreduceOptions, timeout=limit))
+        sent = dist.isend(torch.ones(100_000), 1)
+        begun = time.monotonic()
+        refused(dist.DistBackendError, "ran into the time-out", work.wait)
+        assert time.monotonic() - begun < 20
+        refused(dist.DistBackendError, "", sent.wait)
+    else:
+        time.sleep(4)
+
+
+def too_much(rank, ranks):
+    """A message for which there is no memory ends with an error at both ends."""
+    if rank == 0:
+        # Its elements do not lie in order, so a row of them is needed; the tensor itself is a word.
+        work = dist.isend(torch.ones(1).expand(1 << 40), 1)
+        refused(ValueError, "shared memory", work.wait)
+    else:
+        refused(dist.DistBackendError, "rank 0", lambda: dist.recv(torch.ones(1), 0))
 
 
 def late_message(rank, ranks):
@@ -507,6 +550,9 @@ SCENARIOS = {
     timeout: (2,),
     death: (3,),
     mismatch: (2,),
+    limits: (2,),
+    too_much: (2,),
+    detail: (2,),
     late_message: (2,),
     abort: (2,),
     destroyed: (2,),
@@ -563,7 +609,7 @@ def rank_main(name, rank, ranks):
     except BaseException:
         traceback.print_exc()
         os._exit(1)
-    if name not in ("death", "mismatch", "late_message"):
+    if name not in ("death", "mismatch", "limits", "too_much", "late_message"):
         dist.barrier()
     dist.destroy_process_group()
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use hccl_os::fork::PerProcess;
 use hccl_os::wait::{Backoff, Bell, SLEEP_MAX, sleep_on};
 use parking_lot::Mutex;
 
@@ -20,58 +21,53 @@ struct Background {
     /// Whether the bell rang since the thread looked.
     rang: AtomicBool,
     stops: AtomicBool,
-    /// The thread, and the process in which it runs: a forked child does not have it.
-    thread: Mutex<Option<(u32, JoinHandle<()>)>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-static BACKGROUND: Background = Background {
+/// A forked child has no thread, and may find locks that the parent's thread held.
+static BACKGROUND: PerProcess<Background> = PerProcess::new(|| Background {
     groups: Mutex::new(Vec::new()),
     bell: Bell::new(),
     rang: AtomicBool::new(false),
     stops: AtomicBool::new(false),
     thread: Mutex::new(None),
-};
+});
 
 /// A group that may have calls one day.
 pub(crate) fn add(group: &Arc<Group>) {
-    let mut groups = BACKGROUND.groups.lock();
+    let mut groups = BACKGROUND.get().groups.lock();
     groups.retain(|known| known.strong_count() > 0);
     groups.push(Arc::downgrade(group));
 }
 
 /// There are calls that nobody waits for.
 pub(crate) fn ring() {
-    let generation = hccl_os::fork::generation();
+    let background = BACKGROUND.get();
     {
-        let mut thread = BACKGROUND.thread.lock();
-        let runs = thread.as_ref().is_some_and(|(made_in, _)| *made_in == generation);
-        if !runs && !BACKGROUND.stops.load(Ordering::Acquire) {
+        let mut thread = background.thread.lock();
+        if thread.is_none() && !background.stops.load(Ordering::Acquire) {
             let builder = std::thread::Builder::new().name("hccl-torch".into());
             // Where threads are short, calls go on when somebody waits for them.
-            let started = builder.spawn(|| run(&BACKGROUND)).ok();
-            // What a child has of its parent's thread is nothing to join.
-            *thread = started.map(|handle| (generation, handle));
+            *thread = builder.spawn(|| run(BACKGROUND.get())).ok();
         }
     }
-    BACKGROUND.rang.store(true, Ordering::Release);
-    BACKGROUND.bell.ring();
+    background.rang.store(true, Ordering::Release);
+    background.bell.ring();
 }
 
 /// Ends the thread: before Python goes, since hooks of calls may enter it. Calls have so long to
 /// end; those of groups that are not through then are aborted.
 pub(crate) fn stop(limit: Duration) {
+    let background = BACKGROUND.get();
     let begun = Instant::now();
-    let groups: Vec<Arc<Group>> =
-        BACKGROUND.groups.lock().iter().filter_map(Weak::upgrade).collect();
-    for group in groups.iter().filter(|group| group.is_own()) {
+    let groups: Vec<_> = background.groups.lock().iter().filter_map(Weak::upgrade).collect();
+    for group in groups {
         group.close(limit.saturating_sub(begun.elapsed()));
     }
-    BACKGROUND.stops.store(true, Ordering::Release);
-    BACKGROUND.bell.ring();
-    let thread = BACKGROUND.thread.lock().take();
-    if let Some((generation, thread)) = thread
-        && generation == hccl_os::fork::generation()
-    {
+    background.stops.store(true, Ordering::Release);
+    background.bell.ring();
+    let thread = background.thread.lock().take();
+    if let Some(thread) = thread {
         let _ = thread.join();
     }
 }
@@ -86,7 +82,7 @@ fn run(background: &Background) {
             let Some(mut driver) = group.driver.try_lock() else { continue };
             progress |= group.step(&mut driver, false, &mut watches, &mut over).progress;
             drop(driver);
-            tell(group, &mut over);
+            let_go(group, &mut over);
         }
         if progress {
             backoff.reset();
@@ -102,7 +98,7 @@ fn run(background: &Background) {
             let Some(mut driver) = group.driver.try_lock() else { continue };
             let looked = group.step(&mut driver, true, &mut watches, &mut over);
             drop(driver);
-            tell(group, &mut over);
+            let_go(group, &mut over);
             progress |= looked.progress;
             sleep = sleep.min(looked.sleep);
         }
@@ -119,13 +115,14 @@ fn run(background: &Background) {
 /// Groups with calls that nobody waits for.
 fn busy(background: &Background) -> Vec<Arc<Group>> {
     let groups = background.groups.lock();
-    let waits = |group: &Arc<Group>| {
-        group.is_own() && group.has_pending() && group.waiters.load(Ordering::Acquire) == 0
-    };
+    let waits =
+        |group: &Arc<Group>| group.has_pending() && group.waiters.load(Ordering::Acquire) == 0;
     groups.iter().filter_map(Weak::upgrade).filter(waits).collect()
 }
 
-/// A hook is the user's code in the end; its panic is not the end of all other calls.
-fn tell(group: &Group, over: &mut Vec<Arc<crate::ticket::Ticket>>) {
+/// Tells of what is over, and whoever wants to drive that nobody does.
+fn let_go(group: &Group, over: &mut Vec<Arc<crate::ticket::Ticket>>) {
+    // A hook is the user's code in the end; its panic is not the end of all other calls.
     let _ = catch_unwind(AssertUnwindSafe(|| group.tell(over)));
+    group.bell.ring();
 }

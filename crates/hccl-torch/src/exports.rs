@@ -37,7 +37,7 @@ pub(crate) struct Table {
     cancel: unsafe extern "C" fn(*const Group, *const Ticket),
     quiesce: unsafe extern "C" fn(u64),
     allocate: unsafe extern "C" fn(u64) -> *mut c_void,
-    free: unsafe extern "C" fn(*mut c_void),
+    free: unsafe extern "C" fn(*mut c_void) -> u32,
 }
 
 /// How a rank joins.
@@ -343,8 +343,10 @@ unsafe extern "C" fn allocate(bytes: u64) -> *mut c_void {
     made.map_or(std::ptr::null_mut(), <*mut u8>::cast)
 }
 
+/// Takes back what [`allocate`] gave; 0 if it gave nothing there.
+///
 /// # Safety
-/// 1. The address is one of [`allocate`]'s; nobody uses it afterwards.
-unsafe extern "C" fn free(address: *mut c_void) {
-    let _ = contain(|| tensors::free(address.cast()));
+/// 1. If the address is one of [`allocate`]'s, nobody uses it afterwards.
+unsafe extern "C" fn free(address: *mut c_void) -> u32 {
+    contain(|| tensors::free(address.cast())).is_ok_and(|was_ours| was_ours).into()
 }

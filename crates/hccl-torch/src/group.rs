@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hccl::{Communicator, JoinOptions, Options, RootInfo};
-use hccl_os::wait::Bell;
+use hccl_os::wait::{Bell, SLEEP_MAX, Watch};
 use parking_lot::Mutex;
 
 use crate::abi::{Call, Hooks, Status};
@@ -152,11 +152,10 @@ impl Group {
                 self.submit_message(message, call)
             }
         };
-        if let Submitted::Pending(_) = submitted {
-            self.bell.ring();
-            if call.background != 0 {
-                background::ring();
-            }
+        // Whoever drives has a new call; whoever wants to may.
+        self.bell.ring();
+        if let (Submitted::Pending(_), true) = (&submitted, call.background != 0) {
+            background::ring();
         }
         Ok(submitted)
     }
@@ -227,6 +226,7 @@ impl Group {
             over.extend(driver.messages.cancel(ticket));
         }
         self.tell(&mut over);
+        self.bell.ring();
     }
 
     /// Looks after all calls once. Tickets that are over are in the list afterwards: whoever calls
@@ -235,7 +235,7 @@ impl Group {
         &self,
         driver: &mut Driver,
         arm: bool,
-        watches: &mut Vec<hccl_os::wait::Watch>,
+        watches: &mut Vec<Watch>,
         over: &mut Vec<Arc<Ticket>>,
     ) -> Looked {
         {
@@ -276,16 +276,14 @@ impl Group {
         &self,
         driver: &mut Driver,
         arm: bool,
-        watches: &mut Vec<hccl_os::wait::Watch>,
+        watches: &mut Vec<Watch>,
         over: &mut Vec<Arc<Ticket>>,
     ) -> Looked {
         if driver.messages.is_empty() {
-            return Looked { progress: false, spin: true, sleep: hccl_os::wait::SLEEP_MAX };
+            return Looked { progress: false, spin: true, sleep: SLEEP_MAX };
         }
         match driver.messages.step(&self.communicator, arm, watches, over) {
-            Ok(looked) => {
-                Looked { progress: looked.progress, spin: looked.spin, sleep: looked.sleep }
-            }
+            Ok(looked) => looked,
             Err(failure) => {
                 self.give_up(driver, failure, over);
                 Looked { progress: true, spin: true, sleep: Duration::ZERO }

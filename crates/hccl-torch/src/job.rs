@@ -6,6 +6,7 @@ use std::time::Duration;
 use hccl::{Communicator, Memory, Operation, Polled, Request};
 use hccl_os::wait::Watch;
 
+use crate::abi::Status;
 use crate::call::Collective;
 use crate::ticket::{Failure, Ticket};
 
@@ -96,12 +97,15 @@ impl Job {
     fn end(&mut self, result: Result<(), Failure>) -> Step {
         self.operation = None;
         let asked = &mut self.asked;
-        if result.is_ok() {
-            asked.output.as_ref().unwrap_or(&asked.input).empty();
-        } else {
-            asked.input.abandon();
-            if let Some(output) = &mut asked.output {
-                output.abandon();
+        match &result {
+            Ok(()) => asked.output.as_ref().unwrap_or(&asked.input).empty(),
+            // Nobody else has heard of it.
+            Err(failure) if !self.begun || failure.status == Status::Invalid => {}
+            Err(_) => {
+                asked.input.abandon();
+                if let Some(output) = &mut asked.output {
+                    output.abandon();
+                }
             }
         }
         Step::Over(result)

@@ -9,11 +9,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hccl::{Arrival, Communicator, DataType, Direction, Memory, Polled, Transfer, Transfers};
+use hccl::shared::Block;
+use hccl::{Arrival, Communicator, DataType, Direction, Polled, Transfer, Transfers};
 use hccl_os::wait::{SLEEP_MAX, Watch};
 
 use crate::abi::Status;
 use crate::call::Message;
+use crate::group::Looked;
 use crate::ticket::{Failure, Ticket};
 
 /// Sends to one rank that the engine knows of at a time: one that is copied, and the next, so that
@@ -21,8 +23,6 @@ use crate::ticket::{Failure, Ticket};
 const SENDS_AHEAD: usize = 2;
 /// How often ranks that are waited for are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// Longest message that is put by.
-const PUT_BY_MAX: u64 = 1 << 40;
 
 /// A message that somebody here sends or waits for.
 pub(crate) struct Posted {
@@ -34,6 +34,23 @@ pub(crate) struct Posted {
 impl Posted {
     pub(crate) fn new(message: Message, ticket: Arc<Ticket>) -> Self {
         Self { message, ticket, since: Instant::now() }
+    }
+
+    /// Brings it to the engine, as a message to or from a rank. Where that cannot be, its owner is
+    /// among those to be told.
+    fn start(
+        mut self,
+        communicator: &Communicator,
+        peer: u32,
+        over: &mut Vec<Arc<Ticket>>,
+    ) -> Result<Active, Failure> {
+        match start(communicator, &mut self.message, peer) {
+            Ok(transfers) => Ok(Active { transfers, peer, what: What::Posted(self) }),
+            Err(failure) => {
+                over.push(self.fail(&failure));
+                Err(failure)
+            }
+        }
     }
 
     fn is_for(&self, peer: u32, arrival: &Arrival) -> bool {
@@ -58,17 +75,28 @@ struct Active {
 enum What {
     Posted(Posted),
     /// One that is put by: its data, and what it is.
-    PutBy {
-        data: Box<[u64]>,
-        arrival: Arrival,
-    },
+    PutBy(Kept),
+}
+
+impl Active {
+    /// It did not end well; whose it was, if it was somebody's here.
+    fn fail(self, failure: &Failure) -> Option<Arc<Ticket>> {
+        match self.what {
+            What::Posted(posted) => Some(posted.fail(failure)),
+            // Others only read what they send, but the engine may still hold the place.
+            What::PutBy(kept) => {
+                kept.data.leak();
+                None
+            }
+        }
+    }
 }
 
 /// A message that was put by.
 struct Kept {
     peer: u32,
     arrival: Arrival,
-    data: Box<[u64]>,
+    data: Block,
 }
 
 /// The messages of a group.
@@ -120,7 +148,7 @@ impl Messages {
         if std::mem::take(&mut self.announced) {
             communicator.retract_messages();
         }
-        let mut progress = self.begin_sends(communicator)?;
+        let mut progress = self.begin_sends(communicator, over)?;
         progress |= self.match_receives(communicator, over)?;
         if arm && !self.receives.is_empty() {
             let watch = communicator.announce_messages();
@@ -141,9 +169,7 @@ impl Messages {
                 Polled::Failed(error) => {
                     let active = self.active.remove(index);
                     let failure = Failure::from(error);
-                    if let What::Posted(posted) = active.what {
-                        over.push(posted.fail(&failure));
-                    }
+                    over.extend(active.fail(&failure));
                     return Err(failure);
                 }
                 Polled::Progress => looked.progress = true,
@@ -164,13 +190,10 @@ impl Messages {
     /// All that is left fails.
     pub(crate) fn fail(&mut self, failure: &Failure, over: &mut Vec<Arc<Ticket>>) {
         let sends = self.sends.iter_mut().flat_map(std::mem::take);
+        let waiting = sends.chain(std::mem::take(&mut self.receives));
+        over.extend(waiting.map(|posted| posted.fail(failure)));
         let active = std::mem::take(&mut self.active).into_iter();
-        let active = active.filter_map(|active| match active.what {
-            What::Posted(posted) => Some(posted),
-            What::PutBy { .. } => None,
-        });
-        let all = sends.chain(std::mem::take(&mut self.receives)).chain(active);
-        over.extend(all.map(|posted| posted.fail(failure)));
+        over.extend(active.filter_map(|active| active.fail(failure)));
         self.kept.clear();
     }
 
@@ -183,7 +206,11 @@ impl Messages {
         Some(posted.ticket)
     }
 
-    fn begin_sends(&mut self, communicator: &Communicator) -> Result<bool, Failure> {
+    fn begin_sends(
+        &mut self,
+        communicator: &Communicator,
+        over: &mut Vec<Arc<Ticket>>,
+    ) -> Result<bool, Failure> {
         let mut begun = false;
         for (peer, queue) in (0u32..).zip(&mut self.sends) {
             if queue.is_empty() {
@@ -194,12 +221,9 @@ impl Messages {
                 active.peer == peer && matches!(&active.what, What::Posted(it) if send(it))
             };
             while self.active.iter().filter(sends).count() < SENDS_AHEAD
-                && let Some(mut posted) = queue.pop_front()
+                && let Some(posted) = queue.pop_front()
             {
-                let memory = posted.message.side.memory()?;
-                posted.message.side.fill();
-                let transfers = start(communicator, &posted.message, peer, memory)?;
-                self.active.push(Active { transfers, peer, what: What::Posted(posted) });
+                self.active.push(posted.start(communicator, peer, over)?);
                 begun = true;
             }
         }
@@ -228,14 +252,12 @@ impl Messages {
                 self.put_by(communicator, peer, arrival)?;
                 continue;
             };
-            let mut posted = self.receives.remove(index);
+            let posted = self.receives.remove(index);
             if let Err(failure) = compare(&posted.message, &arrival, peer, communicator) {
                 over.push(posted.fail(&failure));
                 return Err(failure);
             }
-            let memory = posted.message.side.memory()?;
-            let transfers = start(communicator, &posted.message, peer, memory)?;
-            self.active.push(Active { transfers, peer, what: What::Posted(posted) });
+            self.active.push(posted.start(communicator, peer, over)?);
         }
         Ok(progress)
     }
@@ -259,7 +281,7 @@ impl Messages {
                 over.push(posted.fail(&failure));
                 return Err(failure);
             }
-            posted.message.side.put(kept.data.as_ptr().cast());
+            posted.message.side.put(kept.data.address().as_ptr());
             posted.ticket.set_source(kept.peer);
             posted.ticket.set_over(Ok(()));
             over.push(posted.ticket);
@@ -275,30 +297,22 @@ impl Messages {
         peer: u32,
         arrival: Arrival,
     ) -> Result<(), Failure> {
-        let bytes = arrival.count.saturating_mul(arrival.data_type.size() as u64);
-        let too_long = || {
+        let Arrival { data_type, count, tag } = arrival;
+        let bytes = count.saturating_mul(data_type.size() as u64);
+        // As much as the host has; what a rank says it sends takes no memory before it comes.
+        let data = Block::new(bytes).map_err(|error| {
             let text = format!(
-                "rank {peer} sends {bytes} bytes with tag {}, for which nobody waits here, and \
-                 there is no memory to put them by",
-                arrival.tag
+                "rank {peer} sends {bytes} bytes with tag {tag}, for which nobody waits here, and \
+                 they cannot be put by: {error}"
             );
             Failure::new(Status::Failed, text)
-        };
-        if bytes > PUT_BY_MAX {
-            return Err(too_long());
-        }
-        let words = bytes.div_ceil(8) as usize;
-        let mut data = Vec::new();
-        data.try_reserve_exact(words).map_err(|_| too_long())?;
-        data.resize(words, 0u64);
-        let mut data = data.into_boxed_slice();
-        // SAFETY: the words are held until the message is in them, by `Active`.
-        let memory = unsafe { Memory::private(data.as_mut_ptr().cast(), bytes) };
-        let Arrival { data_type, count, tag } = arrival;
-        let direction = Direction::Receive;
+        })?;
+        let (direction, memory) = (Direction::Receive, data.memory(bytes));
         let transfer = Transfer { direction, peer, data_type, count, tag, memory };
-        let transfers = communicator.start_transfers(&[transfer])?;
-        self.active.push(Active { transfers, peer, what: What::PutBy { data, arrival } });
+        // SAFETY: the block is held until the message is in it, and leaked if that is no good end.
+        let transfers = unsafe { communicator.start_transfers_shared(&[transfer]) }?;
+        let what = What::PutBy(Kept { peer, arrival, data });
+        self.active.push(Active { transfers, peer, what });
         Ok(())
     }
 
@@ -313,7 +327,7 @@ impl Messages {
                 posted.ticket.set_over(Ok(()));
                 over.push(posted.ticket);
             }
-            What::PutBy { data, arrival } => self.kept.push(Kept { peer, arrival, data }),
+            What::PutBy(kept) => self.kept.push(kept),
         }
     }
 
@@ -356,21 +370,17 @@ impl Messages {
     }
 }
 
-/// What a look at all messages found.
-pub(crate) struct Looked {
-    pub(crate) progress: bool,
-    pub(crate) spin: bool,
-    pub(crate) sleep: Duration,
-}
-
 fn start(
     communicator: &Communicator,
-    message: &Message,
+    message: &mut Message,
     peer: u32,
-    memory: Memory,
 ) -> Result<Transfers, Failure> {
-    let Message { direction, tag, data_type, count, .. } = *message;
-    communicator.set_timeout(message.timeout);
+    let memory = message.side.memory()?;
+    if message.direction == Direction::Send {
+        message.side.fill();
+    }
+    let Message { direction, tag, data_type, count, timeout, .. } = *message;
+    communicator.set_timeout(timeout);
     let transfer = Transfer { direction, peer, data_type, count, tag, memory };
     // SAFETY: blocks of messages are kept until they are over, and abandoned if that is no good end.
     Ok(unsafe { communicator.start_transfers_shared(&[transfer]) }?)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hccl::shared::Block;
+use hccl_os::fork::PerProcess;
 use parking_lot::Mutex;
 
 struct Entry {
@@ -12,29 +13,33 @@ struct Entry {
     lost: bool,
 }
 
-static ENTRIES: Mutex<BTreeMap<usize, Entry>> = Mutex::new(BTreeMap::new());
+/// Of a forked child none of its parent's is: that memory stays as it is.
+static ENTRIES: PerProcess<Mutex<BTreeMap<usize, Entry>>> = PerProcess::new(Mutex::default);
 
 /// Memory of so many bytes; `None` where there is none.
 pub(crate) fn allocate(bytes: u64) -> Option<*mut u8> {
     let block = Block::new(bytes).ok()?;
     let address = block.address().as_ptr();
     let entry = Entry { bytes: bytes.max(1), block, lost: false };
-    ENTRIES.lock().insert(address.addr(), entry);
+    ENTRIES.get().lock().insert(address.addr(), entry);
     Some(address)
 }
 
-/// Takes back what [`allocate`] gave.
-pub(crate) fn free(address: *mut u8) {
-    let entry = ENTRIES.lock().remove(&address.addr());
-    match entry {
-        Some(entry) if entry.lost => entry.block.leak(),
-        _ => {}
+/// Takes back what [`allocate`] gave; false if it gave nothing there.
+pub(crate) fn free(address: *mut u8) -> bool {
+    let entry = ENTRIES.get().lock().remove(&address.addr());
+    let was_ours = entry.is_some();
+    if let Some(entry) = entry
+        && entry.lost
+    {
+        entry.block.leak();
     }
+    was_ours
 }
 
 /// A call on this memory did not end well: it is not given to anybody else.
 pub(crate) fn lose(address: *const u8) {
-    let mut entries = ENTRIES.lock();
+    let mut entries = ENTRIES.get().lock();
     if let Some((start, entry)) = entries.range_mut(..=address.addr()).next_back()
         && address.addr() - start < entry.bytes as usize
     {
@@ -50,14 +55,14 @@ mod tests {
     fn what_others_may_be_in_is_not_given_again() {
         let lost = allocate(1 << 20).unwrap();
         lose(lost.wrapping_add(5000));
-        free(lost);
+        assert!(free(lost));
         let next = allocate(1 << 20).unwrap();
         assert_ne!(lost, next);
-        free(next);
+        assert!(free(next) && !free(next));
         let again = allocate(1 << 20).unwrap();
         assert_eq!(again, next);
         lose(again.wrapping_add(1 << 20));
-        free(again);
+        assert!(free(again));
         assert_eq!(allocate(1 << 20).unwrap(), again, "the next block is not this one");
     }
 }

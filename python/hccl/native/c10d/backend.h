@@ -119,6 +119,8 @@ class CpuBackend : public c10d::Backend {
   struct Side;
   struct Said;
   c10::intrusive_ptr<c10d::Work> say(Said& said);
+  c10::intrusive_ptr<c10d::Work> reduce_everywhere(
+      c10d::OpType type, const std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& opts);
   c10::intrusive_ptr<CallWork> message(
       uint32_t op, const std::vector<at::Tensor>& tensors, uint32_t peer, int tag);
   c10::intrusive_ptr<c10d::Work> return_work(c10::intrusive_ptr<CallWork> work);

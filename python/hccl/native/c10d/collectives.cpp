@@ -22,9 +22,23 @@ WorkPtr CpuBackend::allreduce(
     return allreduce_sparse(tensors, opts);
   }
   check_all(what, tensors);
-  Said said(OpType::ALLREDUCE, ALL_REDUCE, opts);
+  // To some backends a list is tensors that are to be added up, to others it is nothing.
+  only(what, tensors, "");
+  return reduce_everywhere(OpType::ALLREDUCE, tensors, opts);
+}
+
+WorkPtr CpuBackend::allreduce_coalesced(
+    std::vector<at::Tensor>& tensors, const c10d::AllreduceCoalescedOptions& opts) {
+  check_all("allreduce_coalesced", tensors);
+  return reduce_everywhere(OpType::ALLREDUCE_COALESCED, tensors, opts);
+}
+
+// Each tensor becomes its sum, or what else, over the ranks.
+WorkPtr CpuBackend::reduce_everywhere(
+    OpType type, const std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& opts) {
+  Said said(type, ALL_REDUCE, opts);
   said.reduces(tensors[0], opts.reduceOp);
-  said.in_place(what, tensors);
+  said.in_place("allreduce", tensors);
   if (opts.reduceOp.op_ == c10d::ReduceOp::PREMUL_SUM) {
     said.output = std::move(said.input);
     said.input = Side();
@@ -33,11 +47,6 @@ WorkPtr CpuBackend::allreduce(
     }
   }
   return say(said);
-}
-
-WorkPtr CpuBackend::allreduce_coalesced(
-    std::vector<at::Tensor>& tensors, const c10d::AllreduceCoalescedOptions& opts) {
-  return allreduce(tensors, opts);
 }
 
 // The non-zero elements of all ranks, added up. Ranks wait for each other here: the sizes that are

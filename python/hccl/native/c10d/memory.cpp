@@ -19,6 +19,15 @@ void give_back(void* memory) {
   table->free(memory);
 }
 
+c10::DeleterFnPtr deleter_before = nullptr;
+
+// For kernels that ask for plain addresses and give plain addresses back.
+void give_back_either(void* memory) {
+  if (table->free(memory) == 0 && memory != nullptr) {
+    deleter_before(memory);
+  }
+}
+
 // Stands before the allocator that was there: what is small, or not asked for, stays with that one.
 class PlacingAllocator final : public c10::Allocator {
  public:
@@ -35,6 +44,10 @@ class PlacingAllocator final : public c10::Allocator {
     return {memory, memory, &give_back, c10::Device(c10::DeviceType::CPU)};
   }
 
+  c10::DeleterFnPtr raw_deleter() const override {
+    return deleter_before == nullptr ? nullptr : &give_back_either;
+  }
+
   void copy_data(void* to, const void* from, size_t bytes) const override {
     default_copy_data(to, from, bytes);
   }
@@ -47,7 +60,9 @@ void install() {
   static std::once_flag once;
   // The higher priority stays: that of an allocator that somebody else puts here later counts.
   std::call_once(once, [] {
-    c10::SetCPUAllocator(new PlacingAllocator(c10::GetCPUAllocator()), /*priority=*/1);
+    auto* before = c10::GetCPUAllocator();
+    deleter_before = before->raw_deleter();
+    c10::SetCPUAllocator(new PlacingAllocator(before), /*priority=*/1);
   });
 }
 

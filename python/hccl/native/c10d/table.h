@@ -8,7 +8,7 @@
 
 namespace hccl {
 
-constexpr uint32_t VERSION = 1;
+constexpr uint32_t VERSION = 2;
 constexpr size_t TEXT_BYTES = 4096;
 constexpr size_t ROOT_BYTES = 4108;
 
@@ -94,7 +94,8 @@ struct Table {
   void (*cancel)(const Group*, const Ticket*);
   void (*quiesce)(uint64_t limit_ms);
   void* (*allocate)(uint64_t bytes);
-  void (*free)(void*);
+  // Whether it was one of `allocate`.
+  uint32_t (*free)(void*);
 };
 
 // Set once, before anything else of this module is used.
