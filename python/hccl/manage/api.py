@@ -8,6 +8,7 @@ is not set). Errors of the library are `HcclError`s; what is wrong with an argum
 import ctypes
 import os
 import threading
+from collections.abc import Iterable
 
 from hccl import places
 
@@ -28,7 +29,7 @@ class HcclError(RuntimeError):
         self.code = code
 
 
-def create_group(group, rank_num, rank_ids):
+def create_group(group: str, rank_num: int, rank_ids: Iterable[int]) -> None:
     """Makes a group of ranks of the world. Its members call it with the same arguments, and none else."""
     _check_name(group)
     ranks = list(rank_ids)
@@ -39,38 +40,38 @@ def create_group(group, rank_num, rank_ids):
     _call("HcomCreateGroup", group.encode(), ctypes.c_uint32(rank_num), (ctypes.c_uint32 * rank_num)(*ranks))
 
 
-def destroy_group(group):
+def destroy_group(group: str) -> None:
     """Ends a group that `create_group` made."""
     _check_name(group)
     _call("HcomDestroyGroup", group.encode())
 
 
-def get_rank_size(group=WORLD_GROUP):
+def get_rank_size(group: str = WORLD_GROUP) -> int:
     """How many ranks a group has."""
     return _number("HcomGetRankSize", _name(group))
 
 
-def get_rank_id(group=WORLD_GROUP):
+def get_rank_id(group: str = WORLD_GROUP) -> int:
     """The own rank in a group."""
     return _number("HcomGetRankId", _name(group))
 
 
-def get_local_rank_size(group=WORLD_GROUP):
+def get_local_rank_size(group: str = WORLD_GROUP) -> int:
     """How many ranks of a group are on the own server."""
     return _number("HcomGetLocalRankSize", _name(group))
 
 
-def get_local_rank_id(group=WORLD_GROUP):
+def get_local_rank_id(group: str = WORLD_GROUP) -> int:
     """The own place among the ranks of a group on the own server."""
     return _number("HcomGetLocalRankId", _name(group))
 
 
-def get_world_rank_from_group_rank(group, group_rank_id):
+def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
     """The rank in the world of a rank of a group."""
     return _number("HcomGetWorldRankFromGroupRank", _name(group), _rank(group_rank_id))
 
 
-def get_group_rank_from_world_rank(world_rank_id, group):
+def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
     """The rank in a group of a rank of the world."""
     return _number("HcomGetGroupRankFromWorldRank", _rank(world_rank_id), _name(group))
 

@@ -7,6 +7,7 @@ there are two. `hccl.split.fusion` runs them.
 
 import logging
 import threading
+from collections.abc import Iterable, Sequence
 
 from hccl.manage.api import WORLD_GROUP, _name
 
@@ -16,10 +17,11 @@ DEFAULT_SHARES = (96.54, 3.46)
 
 _log = logging.getLogger("hccl.split")
 _lock = threading.Lock()
-_by_index, _by_size = {}, {}
+_by_index: dict[str, list[int]] = {}
+_by_size: dict[str, list[float]] = {}
 
 
-def set_split_strategy_by_idx(idxList, group=WORLD_GROUP):
+def set_split_strategy_by_idx(idxList: Iterable[int], group: str = WORLD_GROUP) -> None:
     """Segments by the number of the last gradient of each, from 0; the last one is that of the last gradient."""
     _name(group)
     indices = list(idxList)
@@ -30,7 +32,7 @@ def set_split_strategy_by_idx(idxList, group=WORLD_GROUP):
         _by_index[group] = indices
 
 
-def set_split_strategy_by_size(dataSizeList, group=WORLD_GROUP):
+def set_split_strategy_by_size(dataSizeList: Iterable[float], group: str = WORLD_GROUP) -> None:
     """Segments by their shares of the bytes of all gradients, in percent; together they are 100."""
     _name(group)
     shares = list(dataSizeList)
@@ -41,7 +43,7 @@ def set_split_strategy_by_size(dataSizeList, group=WORLD_GROUP):
         _by_size[group] = shares
 
 
-def segments(sizes, group=WORLD_GROUP):
+def segments(sizes: Sequence[int], group: str = WORLD_GROUP) -> list[range]:
     """The segments of gradients of so many bytes each, as ranges of their numbers; none is empty."""
     with _lock:
         shares, indices = _by_size.get(group), _by_index.get(group)

@@ -6,6 +6,8 @@
 works with every backend of `torch.distributed`, on npu tensors and on CPU tensors.
 """
 
+from collections.abc import Iterable
+
 import torch
 import torch.distributed as dist
 
@@ -13,7 +15,9 @@ from hccl.manage.api import WORLD_GROUP
 from hccl.split import api
 
 
-def all_reduce_gradients(parameters, group=None, strategy=WORLD_GROUP):
+def all_reduce_gradients(
+    parameters: Iterable[torch.Tensor], group: dist.ProcessGroup | None = None, strategy: str = WORLD_GROUP
+) -> None:
     """Averages the gradients over the ranks of a process group. Gradients come to be from the last parameter to the first."""
     gradients = [one.grad for one in reversed(list(parameters)) if one.grad is not None]
     running = []

@@ -11,6 +11,8 @@ defined. A process that was forked shares such memory with its parent, instead o
 """
 
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -21,7 +23,7 @@ MIN_BYTES = 1 << 14
 
 
 @contextlib.contextmanager
-def shareable(min_bytes=MIN_BYTES):
+def shareable(min_bytes: int = MIN_BYTES) -> Iterator[None]:
     """New CPU tensors of this thread of at least so many bytes lie in shareable memory."""
     module = library.module()
     before = module.place_in_thread(_bytes(min_bytes))
@@ -31,25 +33,25 @@ def shareable(min_bytes=MIN_BYTES):
         module.place_in_thread(before)
 
 
-def share_everything(min_bytes=MIN_BYTES):
+def share_everything(min_bytes: int | None = MIN_BYTES) -> None:
     """New CPU tensors of the process of at least so many bytes lie in shareable memory; None: none any more."""
     module = library.module()
     module.place_everywhere(module.NEVER if min_bytes is None else _bytes(min_bytes))
 
 
-def empty(*size, **options):
+def empty(*size: Any, **options: Any) -> torch.Tensor:
     """As `torch.empty`, for a CPU tensor in shareable memory."""
     with shareable(1):
         return torch.empty(*size, **options)
 
 
-def zeros(*size, **options):
+def zeros(*size: Any, **options: Any) -> torch.Tensor:
     """As `torch.zeros`, for a CPU tensor in shareable memory."""
     with shareable(1):
         return torch.zeros(*size, **options)
 
 
-def to_shareable(tensor):
+def to_shareable(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor itself if it is in shareable memory, else a copy there."""
     if is_shareable(tensor):
         return tensor
@@ -57,12 +59,12 @@ def to_shareable(tensor):
         return torch.empty_like(tensor, device="cpu").copy_(tensor)
 
 
-def is_shareable(tensor):
+def is_shareable(tensor: torch.Tensor) -> bool:
     """Whether a tensor lies in memory that other ranks reach where it is."""
     return library.module().is_shareable(tensor)
 
 
-def _bytes(count):
+def _bytes(count: int) -> int:
     if not isinstance(count, int) or count < 1:
         raise ValueError(f"min_bytes is {count!r}; allowed are whole numbers from 1 on")
     return count

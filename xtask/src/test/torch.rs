@@ -45,7 +45,7 @@ pub(super) const SUITES: &[Suite] = &[
         ],
     },
     Suite { name: "exits", program: "endurance.py", arguments: &["exits", "--count", "10"] },
-    Suite { name: "groups", program: "endurance.py", arguments: &["groups", "--count", "500"] },
+    Suite { name: "groups", program: "endurance.py", arguments: &["groups", "--count", "2000"] },
     Suite { name: "fork", program: "endurance.py", arguments: &["fork"] },
     Suite {
         name: "training-npu",
