@@ -140,6 +140,11 @@ def _libraries():
     global _loaded
     with _lock:
         if _loaded is None:
-            loaded = [ctypes.CDLL(places.library(name) or name, mode=ctypes.RTLD_GLOBAL) for name in ("libascendcl.so", "libhccl.so")]
-            _loaded = loaded[1], loaded[0]
+            # In the order of their needs.
+            acl, hccl = (_open(name) for name in ("libascendcl.so", "libhccl.so"))
+            _loaded = hccl, acl
         return _loaded
+
+
+def _open(name):
+    return ctypes.CDLL(places.library(name) or name, mode=ctypes.RTLD_GLOBAL)

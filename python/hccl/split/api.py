@@ -26,7 +26,8 @@ def set_split_strategy_by_idx(idxList: Iterable[int], group: str = WORLD_GROUP) 
     _name(group)
     indices = list(idxList)
     ascending = all(one < other for one, other in zip(indices, indices[1:]))
-    if not 0 < len(indices) <= SEGMENTS_MAX or not all(isinstance(one, int) and one >= 0 for one in indices) or not ascending:
+    whole = all(isinstance(one, int) and one >= 0 for one in indices)
+    if not 0 < len(indices) <= SEGMENTS_MAX or not whole or not ascending:
         raise ValueError(f"idxList is {indices}; allowed are 1 to {SEGMENTS_MAX} ascending numbers from 0 on")
     with _lock:
         _by_index[group] = indices
@@ -51,7 +52,8 @@ def segments(sizes: Sequence[int], group: str = WORLD_GROUP) -> list[range]:
         return []
     if shares is None and indices is not None:
         if indices[-1] != len(sizes) - 1:
-            raise ValueError(f"idxList of {group} ends with {indices[-1]}; there are {len(sizes)} gradients, so it must end with {len(sizes) - 1}")
+            last, found = len(sizes) - 1, indices[-1]
+            raise ValueError(f"idxList of {group} ends with {found}; of {len(sizes)} gradients, it must end with {last}")
         ends = [index + 1 for index in indices]
     else:
         ends = _ends_of(sizes, shares or DEFAULT_SHARES)

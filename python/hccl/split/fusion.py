@@ -18,7 +18,10 @@ from hccl.split import api
 def all_reduce_gradients(
     parameters: Iterable[torch.Tensor], group: dist.ProcessGroup | None = None, strategy: str = WORLD_GROUP
 ) -> None:
-    """Averages the gradients over the ranks of a process group. Gradients come to be from the last parameter to the first."""
+    """Averages the gradients over the ranks of a process group.
+
+    Gradients come to be from the last parameter to the first.
+    """
     gradients = [one.grad for one in reversed(list(parameters)) if one.grad is not None]
     running = []
     for part in api.segments([grad.numel() * grad.element_size() for grad in gradients], strategy):

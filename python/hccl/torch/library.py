@@ -39,5 +39,6 @@ def is_ours(backend):
 def _path():
     path = places.library(LIBRARY)
     if path is None:
-        raise ImportError(f"{LIBRARY} is missing under {places.PACKAGE} and {places.PREFIX}: the installation is not whole")
+        places_tried = f"{places.PACKAGE} and {places.PREFIX}"
+        raise ImportError(f"{LIBRARY} is missing under {places_tried}: the installation is not whole")
     return path
