@@ -300,6 +300,47 @@ def _resident():
         return int(file.read().split()[1]) * 4096
 
 
+def fsdp_buffers(rank, ranks):
+    """FSDP2's buffers come from the group, in memory that ranks share."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    cpu = torch.device("cpu")
+    assert backend.supports_tensor_alloc(cpu)
+    made = []
+
+    class Noting:
+        supports_tensor_alloc = backend.supports_tensor_alloc
+
+        def allocate_tensor(self, *arguments, **options):
+            made.append(backend.allocate_tensor(*arguments, **options))
+            return made[-1]
+
+    tensor = backend.allocate_tensor(3, dtype=torch.bfloat16, device=cpu)
+    assert hccl.torch.is_shareable(tensor) and tensor.dtype == torch.bfloat16 and tensor.shape == (3,)
+    assert backend.allocate_tensor(0, dtype=torch.float32, device=cpu).numel() == 0
+    refused(ValueError, "for CPU tensors", lambda: backend.allocate_tensor(3, dtype=torch.float32, device=torch.device("meta")))
+    torch.manual_seed(5)
+    net = torch.nn.Linear(300, 70)
+    whole = net.weight.detach().clone()
+    mesh = init_device_mesh("cpu", (ranks,))
+    fully_shard(net, mesh=mesh).set_allocate_memory_from_process_group_for_comm(True)
+    group = mesh.get_group()
+    real = type(group)._get_backend
+    type(group)._get_backend = lambda self, device: Noting()
+    try:
+        rows = value(rank, 600).view(2, 300)
+        net(rows).sum().backward()
+    finally:
+        type(group)._get_backend = real
+    # One for the gathered weights, one for the gradients to be reduced.
+    assert len(made) >= 2 and all(hccl.torch.is_shareable(one) for one in made), made
+    same(net.weight.full_tensor().detach(), whole)
+    grads = sum(value(other, 600).view(2, 300).sum(0) for other in range(ranks)) / ranks
+    torch.testing.assert_close(net.weight.grad.full_tensor(), grads.expand(70, 300))
+
+
 def coalescing(rank, ranks):
     tensors = [value(rank, 10 + i, salt=i) for i in range(5)]
     with dist._coalescing_manager():
@@ -543,6 +584,7 @@ SCENARIOS = {
     arguments: (2,),
     sparse: (2, 3),
     shareable: (2,),
+    fsdp_buffers: (2, 3),
     coalescing: (2, 3),
     ddp: (2,),
     fusion: (2,),

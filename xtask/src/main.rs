@@ -1,5 +1,5 @@
-//! The project's own commands: `cargo xtask demo`, `test`, `install`, `wheel`, `coverage`, `count`,
-//! `peers`.
+//! The project's own commands: `cargo xtask demo`, `test`, `install`, `venv`, `wheel`,
+//! `coverage`, `count`, `peers`.
 //!
 //! Results go to stdout, talk to stderr. Exit code 0: done; 1: something failed; 2: the command line
 //! was wrong. `demo` passes on the exit code of the script that it runs.
@@ -54,6 +54,12 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// Make the virtual environment ready that demo and tests use
+    Venv {
+        /// Another one too, with the newest torch of the package index
+        #[arg(long)]
+        newest: bool,
+    },
     /// One Python wheel with libraries, headers, package and program
     Wheel {
         /// Folder for it; made when missing
@@ -88,6 +94,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Demo { devices } => demo::run(devices),
         Command::Test { only, list } => test::run(&only, list),
+        Command::Venv { newest } => environments(newest),
         Command::Wheel { out, newest } => wheel::run(&out, newest).map(|made| {
             println!("{}", made.display());
             ExitCode::SUCCESS
@@ -108,4 +115,13 @@ fn main() -> ExitCode {
         eprintln!("xtask: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+/// Prints the interpreters of the environments.
+fn environments(newest: bool) -> anyhow::Result<ExitCode> {
+    println!("{}", python::environment()?.display());
+    if newest {
+        println!("{}", python::newest()?.display());
+    }
+    Ok(ExitCode::SUCCESS)
 }

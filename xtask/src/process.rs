@@ -9,10 +9,14 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal};
+
+/// A program that runs beside others, which is neither killed nor waited for with what they left.
+static BESIDE: Mutex<Option<Pid>> = Mutex::new(None);
 
 /// How often a running child is looked at.
 const POLL: Duration = Duration::from_millis(20);
@@ -92,6 +96,31 @@ fn kill_all(children: &mut [Child]) {
         let _ = child.wait();
     }
     kill_descendants();
+}
+
+/// A program that runs beside others until it ends or this is dropped. There is one at a time.
+pub(crate) struct Beside(Child);
+
+impl Beside {
+    /// Starts a command.
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let child = command.spawn().with_context(|| format!("cannot start {}", show(command)))?;
+        *beside() = Pid::from_raw(child.id().cast_signed());
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        *beside() = None;
+        // Nothing else of ours runs now. One that has ended was collected before.
+        kill_descendants();
+        let _ = self.0.wait();
+    }
+}
+
+fn beside() -> std::sync::MutexGuard<'static, Option<Pid>> {
+    BESIDE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a command prints; an error unless it ends with 0.
@@ -176,10 +205,14 @@ pub(crate) fn descendants() -> Vec<Pid> {
             children.entry(parent).or_default().push((pid, dead));
         }
     }
+    let beside = beside().map(|pid| pid.as_raw_nonzero().get());
     let mut found = Vec::new();
     let mut open = vec![rustix::process::getpid().as_raw_nonzero().get()];
     while let Some(parent) = open.pop() {
         for &(pid, dead) in children.get(&parent).map_or(&[][..], Vec::as_slice) {
+            if Some(pid) == beside {
+                continue;
+            }
             open.push(pid);
             if !dead {
                 found.extend(Pid::from_raw(pid));
@@ -237,6 +270,17 @@ mod tests {
         assert!(descendants().is_empty());
 
         assert!(status(&mut shell("sleep 1000 & exit 5"), 60 * second).unwrap().code() == Some(5));
+        assert!(descendants().is_empty());
+
+        // What runs beside is left alone, with its own children, until it is dropped.
+        let beside = Beside::start(&mut shell("sleep 1000; true")).unwrap();
+        status(&mut shell("sleep 1000 & exit 0"), 60 * second).unwrap();
+        assert!(descendants().is_empty());
+        let pid = beside.0.id();
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(state().contains("(sh) S"), "{}", state());
+        drop(beside);
+        assert_eq!(state(), "");
         assert!(descendants().is_empty());
     }
 }

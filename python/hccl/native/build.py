@@ -26,6 +26,9 @@ LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
 # A hidden default keeps what a module defines to itself. Warnings are of torch's headers, which are not ours to mend.
 FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-w")
 
+# Compilers at once.
+UNITS = 2
+
 
 class Failure(Exception):
     """The module cannot be had; the text says what to do about it."""
@@ -119,13 +122,29 @@ def _compile(name, sources, folder, path):
     print(f"hccl: compiling {name} for torch {native.torch_version()}, once", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="making-") as scratch:
         flags = [*FLAGS, *_torch_flags(name), f"-I{include}"]
-        objects = [os.path.join(scratch, f"{index}.o") for index in range(len(sources))]
-        _run_all([[*compiler, *flags, "-c", source, "-o", made] for source, made in zip(sources, objects)])
+        units = _units(sources, scratch)
+        objects = [f"{unit}.o" for unit in units]
+        _run_all([[*compiler, *flags, "-c", unit, "-o", made] for unit, made in zip(units, objects)])
         library = os.path.join(scratch, f"{name}.so")
         link = [f"-L{os.path.join(native.torch_folder(), 'lib')}", *(f"-l{library}" for library in LIBRARIES)]
         _run_all([[*compiler, "-shared", *objects, "-o", library, "-Wl,--no-as-needed", *link, "-pthread"]])
         os.makedirs(os.path.dirname(path), exist_ok=True)
         os.replace(library, path)
+
+
+def _units(sources, scratch):
+    """Files that include the sources, some each: a compiler reads torch's headers for longer than it needs for these.
+
+    Their number depends on nothing, so that what compiles on one machine does on all.
+    """
+    units = [[] for _ in range(min(UNITS, len(sources)))]
+    for source in sorted(sources, key=os.path.getsize, reverse=True):
+        min(units, key=lambda unit: sum(map(os.path.getsize, unit))).append(source)
+    files = [os.path.join(scratch, f"{index}.cpp") for index in range(len(units))]
+    for file, unit in zip(files, units):
+        with open(file, "w") as out:
+            out.writelines(f'#include "{source}"\n' for source in sorted(unit))
+    return files
 
 
 def _torch_flags(name):

@@ -12,14 +12,15 @@ mod tidy;
 mod torch;
 
 use std::cell::OnceCell;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{install, python, workspace};
+use crate::{install, process, python, workspace};
 use conditions::Condition;
 
 /// What steps in Python need.
@@ -172,6 +173,7 @@ pub(crate) fn run(only: &[String], list: bool) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let shared = Shared::default();
+    let _packages = fetch_packages(&steps)?;
     let mut rows: Vec<Row> = Vec::new();
     for step in &steps {
         let missing = step.needs.iter().find(|need| !has_passed(&rows, need));
@@ -195,6 +197,25 @@ pub(crate) fn run(only: &[String], list: bool) -> Result<ExitCode> {
         rows.push(Row { name: step.name.clone(), outcome, time: begin.elapsed() });
     }
     Ok(summarise(&rows))
+}
+
+/// Packages of Python are fetched and unpacked while the first steps compile. The steps that need them
+/// wait until that is done, and do it themselves if it failed.
+fn fetch_packages(steps: &[Step]) -> Result<Option<process::Beside>> {
+    let has = |name| steps.iter().any(|step| step.name == name);
+    if !has("venv") {
+        return Ok(None);
+    }
+    let own = std::env::current_exe().context("cannot tell which program this is")?;
+    let file = workspace::target().join("venv.log");
+    std::fs::create_dir_all(workspace::target()).context("cannot make the build folder")?;
+    let log = File::create(&file).with_context(|| format!("cannot write {}", file.display()))?;
+    eprintln!("xtask: packages of Python come beside, see {}", file.display());
+    let mut command = Command::new(own);
+    command.arg("venv").args(has("torch:newest").then_some("--newest"));
+    let errors = log.try_clone().context("cannot keep what it says")?;
+    command.stdin(Stdio::null()).stdout(log).stderr(errors);
+    process::Beside::start(&mut command).map(Some)
 }
 
 fn has_passed(rows: &[Row], name: &str) -> bool {

@@ -54,6 +54,8 @@ pub(super) fn suite(python: &Path) -> Result<()> {
     let mut command = in_tree(python, "pytest")?;
     command
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        // Many tests wait for processes of their own.
+        .args(["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "worksteal"])
         .arg(folder())
         .env("PYTHONDONTWRITEBYTECODE", "1");
     process::run(process::talk(&mut command)?, SUITE_LIMIT)

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "memory.h"
 #include "work.h"
 
 namespace hccl {
@@ -37,6 +38,11 @@ class CpuBackend : public c10d::Backend {
   c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return true; }
+  // FSDP asks for its buffers here, where `set_allocate_memory_from_process_group_for_comm` is on.
+  bool supportsTensorAlloc(c10::DeviceIndex) override { return true; }
+  at::Tensor allocateTensor(long elements, at::TensorOptions options) override {
+    return empty_shareable(elements, options);
+  }
   void setTimeout(std::chrono::milliseconds timeout) override;
   void startCoalescing() override;
   c10::intrusive_ptr<c10d::Work> endCoalescing() override;

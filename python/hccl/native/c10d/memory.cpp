@@ -82,4 +82,15 @@ bool is_shareable(const at::Tensor& tensor) {
   return tensor.has_storage() && tensor.storage().data_ptr().get_deleter() == &give_back;
 }
 
+at::Tensor empty_shareable(int64_t elements, const at::TensorOptions& options) {
+  const c10::Device device = options.device();
+  TORCH_CHECK_VALUE(
+      device.is_cpu(), "hccl: memory that ranks share is for CPU tensors; asked for was one on ", device);
+  struct Placed {
+    uint64_t before = place_in_thread(1);
+    ~Placed() { place_in_thread(before); }
+  } placed;
+  return at::empty({elements}, options);
+}
+
 }  // namespace hccl

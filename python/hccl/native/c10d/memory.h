@@ -16,4 +16,7 @@ uint64_t place_everywhere(uint64_t bytes);
 
 bool is_shareable(const at::Tensor& tensor);
 
+// A new CPU tensor in shareable memory.
+at::Tensor empty_shareable(int64_t elements, const at::TensorOptions& options);
+
 }  // namespace hccl

@@ -27,9 +27,6 @@ using Where = std::optional<at::Device>;
 using Flag = std::optional<bool>;
 using Format = std::optional<at::MemoryFormat>;
 
-// Up to this many bytes a copy between equal layouts is one call of memmove.
-constexpr std::size_t PLAIN_COPY_MAX = std::size_t{1} << 16;
-
 void settle_for(const at::Tensor& tensor) {
     if (is_on_npu(tensor)) {
         settle(tensor.device());

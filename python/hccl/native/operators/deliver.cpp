@@ -1,5 +1,6 @@
 #include "deliver.h"
 
+#include "copies.h"
 #include "lend.h"
 #include "view.h"
 
@@ -13,10 +14,6 @@
 namespace operators {
 
 namespace {
-
-// Up to this many bytes a plain copy is cheaper than PyTorch's, which makes an iterator first; above, PyTorch's wins
-// since it uses several threads.
-constexpr std::size_t PLAIN_COPY_MAX = std::size_t{1} << 16;
 
 void fill(const at::Tensor& made, const at::Tensor& result, bool same_layout) {
     const std::size_t bytes = result.nbytes();
