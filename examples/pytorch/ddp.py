@@ -1,13 +1,12 @@
 """Data parallelism: each rank has the whole model and a part of every batch; gradients are averaged on the way.
 
-    torchrun --nproc-per-node 2 ddp.py [--device npu|cpu]
+torchrun --nproc-per-node 2 ddp.py [--device npu|cpu]
 """
-
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
 
 import model
 import ranks
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 
 def main():

@@ -12,10 +12,9 @@ import os
 os.environ.setdefault("DS_ACCELERATOR", "cpu")
 
 import deepspeed  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-
 import model  # noqa: E402
 import ranks  # noqa: E402
+import torch.distributed as dist  # noqa: E402
 
 SETTINGS = {
     "train_batch_size": model.BATCH,

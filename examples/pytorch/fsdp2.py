@@ -5,12 +5,11 @@ A block's weights are gathered just before it runs, and given up behind it; its 
     torchrun --nproc-per-node 2 fsdp2.py [--device npu|cpu]
 """
 
+import model
+import ranks
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-
-import model
-import ranks
 
 
 def main():

@@ -1,15 +1,14 @@
 """Pipelining: each rank has some blocks; parts of a batch go from rank to rank, forwards and then backwards.
 
-    torchrun --nproc-per-node 2 pipeline.py [--device npu|cpu]
+torchrun --nproc-per-node 2 pipeline.py [--device npu|cpu]
 """
-
-import torch
-import torch.distributed as dist
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B
-from torch import nn
 
 import model
 import ranks
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
 
 def stage_of(net, index, count):

@@ -5,12 +5,11 @@ All ranks see the whole batch. Between the parts of a block their results are su
     torchrun --nproc-per-node 2 tensor_parallel.py [--device npu|cpu]
 """
 
+import model
+import ranks
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-
-import model
-import ranks
 
 # Layers that are cut so that each rank computes some outputs, and those that take these as their inputs.
 PLAN = {

@@ -104,7 +104,8 @@ def round_us(call, size, rank, ranks, timing_group):
 
 def operators(rank, ranks, groups, wanted):
     if rank == 0:
-        print(f"{'operator':<16}{'type':<10}{'memory':<11}{'bytes':>11}{'Gloo us':>11}{'hccl us':>11}{'ratio':>8}{'aim':>7}")
+        print(f"{'operator':<16}{'type':<10}{'memory':<11}", end="")
+        print(f"{'bytes':>11}{'Gloo us':>11}{'hccl us':>11}{'ratio':>8}{'aim':>7}")
     missed = 0
     for operator, dtype, memory, size, aim in cases():
         if wanted and operator not in wanted:
@@ -120,7 +121,8 @@ def operators(rank, ranks, groups, wanted):
         missed += ours / gloo > aim
         if rank == 0:
             kind = str(dtype).split(".")[1]
-            print(f"{operator:<16}{kind:<10}{memory:<11}{size:>11}{gloo:>11.1f}{ours:>11.1f}{ours / gloo:>8.3f}{aim:>7.2f}", flush=True)
+            print(f"{operator:<16}{kind:<10}{memory:<11}", end="")
+            print(f"{size:>11}{gloo:>11.1f}{ours:>11.1f}{ours / gloo:>8.3f}{aim:>7.2f}", flush=True)
     if rank == 0:
         print(f"{missed} rows miss their aim" if missed else "all rows reach their aim")
 

@@ -1,4 +1,4 @@
-"""Measures all_reduce on npu tensors of 4 bytes beside one of no elements: the difference is ours, the rest is the wheel's.
+"""Measures all_reduce on npu tensors of 4 bytes beside one of no elements: the difference is what our side takes.
 
 Run it after `set_env.sh`. The call is made and waited for on the stream; of an iteration the slower rank counts.
 """

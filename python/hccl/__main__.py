@@ -1,6 +1,6 @@
 """`python -m hccl`: what a C compiler needs to find this installation.
 
-    c++ $(python -m hccl --cflags) program.cc $(python -m hccl --libs)
+c++ $(python -m hccl --cflags) program.cc $(python -m hccl --libs)
 """
 
 import argparse

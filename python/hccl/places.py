@@ -1,6 +1,6 @@
 """Where things of this installation are: a tree of `cargo xtask install`, or a wheel.
 
-In a tree the package is `python/hccl`, beside `lib64` and `include`; a wheel has the same folders inside of the package,
+In a tree the package is `python/hccl`, beside `lib64` and `include`; a wheel has the same folders inside the package,
 as `lib` and `include`.
 """
 

@@ -4,8 +4,8 @@
     python distributed_test.py --ranks 2 --stand-in-for-gloo      in place of Gloo, whose name many tests ask for
     python distributed_test.py --ranks 2 --backend gloo_renamed   Gloo under another name: what that alone costs
 
-The tests are those of the torch that is there (`torch.testing._internal.distributed`). Each runs in processes of its own,
-forked, since importing torch anew takes ten times as long as most tests. A test that hangs is ended.
+The tests are those of the torch that is there (`torch.testing._internal.distributed`). Each runs in processes of its
+own, forked, since importing torch anew takes ten times as long as most tests. A test that hangs is ended.
 """
 
 import argparse
@@ -58,7 +58,6 @@ def _suite(expected):
 def _stand_in():
     """Process groups of Gloo are made of our backend from now on."""
     import torch.distributed.distributed_c10d as c10d
-
     from hccl.torch import library
 
     real, ours = c10d.ProcessGroupGloo, library.module().CpuBackend

@@ -1,8 +1,8 @@
 """What only shows after many times: groups made and dropped, processes that end in the middle of a call.
 
-    python endurance.py groups --count 10000      memory, descriptors and threads stay flat
-    python endurance.py exits --count 200         Python ends cleanly with a call in flight and no destroy
-    python endurance.py fork                      data loader workers beside 500 all-reduces
+python endurance.py groups --count 10000      memory, descriptors and threads stay flat
+python endurance.py exits --count 200         Python ends cleanly with a call in flight and no destroy
+python endurance.py fork                      data loader workers beside 500 all-reduces
 """
 
 import argparse
@@ -84,7 +84,9 @@ def run(program, *arguments, limit, npu=False):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    environment = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, WORLD_SIZE=str(RANKS), OMP_NUM_THREADS="1")
+    environment = dict(
+        os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, WORLD_SIZE=str(RANKS), OMP_NUM_THREADS="1"
+    )
     environment["TORCH_DEVICE_BACKEND_AUTOLOAD"] = str(int(npu))
     processes = [
         subprocess.Popen(

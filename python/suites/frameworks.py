@@ -4,8 +4,8 @@
     python frameworks.py                   those that are installed
     python frameworks.py lightning ray     some
 
-The losses must be those of one process (the tolerance is that of `training.py`, where its reason is), and the group must
-be ours. Each framework starts its ranks in its own way.
+The losses must be those of one process (the tolerance is that of `training.py`, where its reason is), and the group
+must be ours. Each framework starts its ranks in its own way.
 """
 
 import argparse

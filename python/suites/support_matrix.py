@@ -3,8 +3,8 @@
     python support_matrix.py --write docs/torch-support.md     measure all backends, write the page
     python support_matrix.py --check docs/torch-support.md     measure ours; fail if the page says otherwise
 
-Each cell is a call on two ranks with values of their own, held against a computation in one process. What a backend gets
-wrong is `WRONG`; what it refuses is the exception on every rank; a rank that hangs is `hangs`.
+Each cell is a call on two ranks with values of their own, held against a computation in one process. What a backend
+gets wrong is `WRONG`; what it refuses is the exception on every rank; a rank that hangs is `hangs`.
 """
 
 import argparse
@@ -26,9 +26,7 @@ DTYPES = (
 REDUCTIONS = "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM".split()
 LAYOUTS = ("contiguous", "strided", "transposed")
 REDUCING = ("all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor")
-MOVING = (
-    "broadcast all_gather all_gather_into_tensor gather scatter all_to_all all_to_all_single send"
-).split()
+MOVING = ("broadcast all_gather all_gather_into_tensor gather scatter all_to_all all_to_all_single send").split()
 # Name of a backend, the device of its tensors, and how the page calls it.
 BACKENDS = {
     "hccl_cpu": ("cpu", "hccl_cpu, CPU tensors"),
@@ -102,7 +100,11 @@ class Case:
                 return torch.stack(each).any(0)
             return sum(each) * factor
         if self.reduction == "AVG":
-            return sum(each) / len(each) if self.dtype.is_floating_point or self.dtype.is_complex else sum(each) // len(each)
+            return (
+                sum(each) / len(each)
+                if self.dtype.is_floating_point or self.dtype.is_complex
+                else sum(each) // len(each)
+            )
         if self.reduction in ("PRODUCT", "MIN") and self.dtype == torch.bool:
             return torch.stack(each).all(0)
         if self.reduction == "MAX" and self.dtype == torch.bool:
@@ -262,7 +264,16 @@ def run_from(backend, first):
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         files = [open(os.path.join(folder, str(rank)), "w+") for rank in range(RANKS)]
-        command = [sys.executable, os.path.abspath(__file__), "--worker", backend, "--port", str(port), "--first", str(first)]
+        command = [
+            sys.executable,
+            os.path.abspath(__file__),
+            "--worker",
+            backend,
+            "--port",
+            str(port),
+            "--first",
+            str(first),
+        ]
         processes = [
             subprocess.Popen([*command, "--rank", str(rank)], stdout=files[rank], stderr=subprocess.DEVNULL)
             for rank in range(RANKS)
@@ -346,8 +357,8 @@ def page_of(backend, found):
 
 HEAD = """# What `torch.distributed` can do here
 
-Made by `python/suites/support_matrix.py` on {torch}; do not edit. Each cell is a call on two ranks with distinct values,
-for tensors whose elements lie in order (contiguous), every second element of a larger tensor (strided), and a
+Made by `python/suites/support_matrix.py` on {torch}; do not edit. Each cell is a call on two ranks with distinct
+values, for tensors whose elements lie in order (contiguous), every second element of a larger tensor (strided), and a
 transposed matrix. ✔ is the right result in every layout; the name of an exception is what every rank raises. Gloo
 stands here to compare.
 

@@ -6,6 +6,7 @@ same on all ranks.
 
 import functools
 
+import model
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as checkpoint
@@ -26,8 +27,6 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 from torch.nn.parallel import DistributedDataParallel
-
-import model
 
 
 def train(net, batches, device, optimizer=None, share=(0, 1), group=None, **options):

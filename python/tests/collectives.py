@@ -30,7 +30,10 @@ def same(name, found, expected):
 
 
 def reductions(rank, place):
-    every = lambda count, dtype: torch.stack([values(r, count, dtype) for r in range(RANKS)])
+
+    def every(count, dtype):
+        return torch.stack([values(r, count, dtype) for r in range(RANKS)])
+
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.int32, torch.int64):
         for count in (1, 5, 1000):
             for op, expected in ((dist.ReduceOp.SUM, "sum"), (dist.ReduceOp.MAX, "amax"), (dist.ReduceOp.MIN, "amin")):
@@ -89,8 +92,13 @@ def messages(rank, place):
         work.wait()
     same("batch_isend_irecv", received, values(other, 1000))
     # What rank r sends to rank d: r + 2d + 1 elements.
-    count = lambda source, target: source + 2 * target + 1
-    cut = lambda source, target: values(source, 50)[10 * target : 10 * target + count(source, target)]
+
+    def count(source, target):
+        return source + 2 * target + 1
+
+    def cut(source, target):
+        return values(source, 50)[10 * target : 10 * target + count(source, target)]
+
     outputs = [torch.empty(count(r, rank), device=place) for r in range(RANKS)]
     dist.all_to_all(outputs, [cut(rank, r).to(place) for r in range(RANKS)])
     for r in range(RANKS):

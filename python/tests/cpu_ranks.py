@@ -10,10 +10,9 @@ import sys
 import time
 import traceback
 
+import hccl.torch
 import torch
 import torch.distributed as dist
-
-import hccl.torch
 
 SECONDS_MAX = 180
 
@@ -200,7 +199,9 @@ def groups(rank, ranks):
     first, second = dist.new_group(list(range(ranks))), dist.new_group(list(range(ranks)))
     one, other = value(rank, 100_000), value(rank, 100_000, salt=1)
     order = [(one, first), (other, second)]
-    works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor, group in (order if rank % 2 else order[::-1])]
+    works = [
+        dist.all_reduce(tensor, group=group, async_op=True) for tensor, group in (order if rank % 2 else order[::-1])
+    ]
     for work in works:
         work.wait()
     same(one, sum(value(r, 100_000) for r in range(ranks)))
@@ -229,14 +230,26 @@ def refused(kind, text, call):
 def arguments(rank, ranks):
     group = dist.group.WORLD._get_backend(torch.device("cpu"))
     tensor = torch.ones(4)
-    refused(ValueError, "invalid root rank", lambda: group.broadcast([tensor], _options(dist.BroadcastOptions, rootRank=9)))
+    refused(
+        ValueError, "invalid root rank", lambda: group.broadcast([tensor], _options(dist.BroadcastOptions, rootRank=9))
+    )
     refused(ValueError, "requires non-empty tensor list", lambda: group.allreduce([], dist.AllreduceOptions()))
-    refused(ValueError, "invalid tensor type", lambda: group.allreduce([tensor, torch.ones(4, dtype=torch.int64)], dist.AllreduceOptions()))
+    refused(
+        ValueError,
+        "invalid tensor type",
+        lambda: group.allreduce([tensor, torch.ones(4, dtype=torch.int64)], dist.AllreduceOptions()),
+    )
     for call, options in ((group.broadcast, dist.BroadcastOptions()), (group.allreduce, dist.AllreduceOptions())):
         refused(ValueError, "requires a single-element", lambda: call([tensor, tensor], options))
     refused(ValueError, "invalid tensor size", lambda: dist.all_gather_into_tensor(torch.ones(5), tensor))
-    refused(ValueError, "unsupported layout", lambda: group.broadcast([torch.ones(4).to_sparse()], dist.BroadcastOptions()))
-    refused(ValueError, "unsupported device type", lambda: group.allreduce([torch.ones(4, device="meta")], dist.AllreduceOptions()))
+    refused(
+        ValueError, "unsupported layout", lambda: group.broadcast([torch.ones(4).to_sparse()], dist.BroadcastOptions())
+    )
+    refused(
+        ValueError,
+        "unsupported device type",
+        lambda: group.allreduce([torch.ones(4, device="meta")], dist.AllreduceOptions()),
+    )
     refused(ValueError, "share memory", lambda: dist.all_reduce(torch.ones(1).expand(4)))
     refused(ValueError, "BAND", lambda: dist.all_reduce(tensor, dist.ReduceOp.BAND))
     refused(ValueError, "PRODUCT", lambda: dist.all_reduce(torch.ones(2, dtype=torch.complex64), dist.ReduceOp.PRODUCT))
@@ -320,7 +333,11 @@ def fsdp_buffers(rank, ranks):
     tensor = backend.allocate_tensor(3, dtype=torch.bfloat16, device=cpu)
     assert hccl.torch.is_shareable(tensor) and tensor.dtype == torch.bfloat16 and tensor.shape == (3,)
     assert backend.allocate_tensor(0, dtype=torch.float32, device=cpu).numel() == 0
-    refused(ValueError, "for CPU tensors", lambda: backend.allocate_tensor(3, dtype=torch.float32, device=torch.device("meta")))
+    refused(
+        ValueError,
+        "for CPU tensors",
+        lambda: backend.allocate_tensor(3, dtype=torch.float32, device=torch.device("meta")),
+    )
     torch.manual_seed(5)
     net = torch.nn.Linear(300, 70)
     whole = net.weight.detach().clone()
@@ -382,7 +399,8 @@ def ddp(rank, ranks):
 
 
 def fusion(rank, ranks):
-    from hccl.split import api, fusion as fused
+    from hccl.split import api
+    from hccl.split import fusion as fused
 
     api.set_split_strategy_by_size([30, 0, 70])
     torch.manual_seed(1)
@@ -508,7 +526,11 @@ def abort(rank, ranks):
         refused(dist.DistBackendError, "aborted", receive.wait)
     else:
         time.sleep(0.5)
-        refused(dist.DistBackendError, "told to stop", lambda: [dist.all_reduce(torch.ones(1), group=group) for _ in range(2)])
+        refused(
+            dist.DistBackendError,
+            "told to stop",
+            lambda: [dist.all_reduce(torch.ones(1), group=group) for _ in range(2)],
+        )
     dist.barrier()
 
 

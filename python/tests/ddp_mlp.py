@@ -28,9 +28,7 @@ TOLERANCE = 2e-5
 
 def model(seed):
     torch.manual_seed(seed)
-    return nn.Sequential(
-        nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 5)
-    )
+    return nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 5))
 
 
 def batches():
@@ -60,9 +58,7 @@ def run(rank, port):
     try:
         place = torch.device("npu", rank)
         # Small buckets, so that several of them are on their way while the backward pass goes on.
-        net = nn.parallel.DistributedDataParallel(
-            model(seed=rank).to(place), device_ids=[rank], bucket_cap_mb=0.02
-        )
+        net = nn.parallel.DistributedDataParallel(model(seed=rank).to(place), device_ids=[rank], bucket_cap_mb=0.02)
         losses = train(net, lambda whole: whole.chunk(RANKS)[rank], place)
         gathered = [torch.empty_like(losses) for _ in range(RANKS)]
         dist.all_gather(gathered, losses)

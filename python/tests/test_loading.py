@@ -73,16 +73,22 @@ def test_two_installations_on_the_path_and_somebody_elses_sitecustomize(tmp_path
     shutil.copy(os.path.join(ours, "sitecustomize.py"), second)
     (third / "sitecustomize.py").write_text("print('theirs')")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((ours, str(second), str(third)))}
-    done = subprocess.run([sys.executable, "-c", "print('good')"], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", "print('good')"], env=environment, capture_output=True, text=True, timeout=120
+    )
     assert (done.stdout, done.stderr) == ("theirs\ngood\n", "")
 
 
 def test_an_ordinary_run_leaves_nothing_behind(tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ASCEND_")}
-    environment.update({name: os.environ[name] for name in ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH") if name in os.environ})
+    environment.update(
+        {name: os.environ[name] for name in ("ASCEND_HOME_PATH", "ASCEND_OPP_PATH") if name in os.environ}
+    )
     environment["HOME"] = str(tmp_path)
     script = "import torch, torch_npu; x = torch.ones(3).npu(); print((x + 1).tolist())"
-    done = subprocess.run([sys.executable, "-B", "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", script], env=environment, capture_output=True, text=True, timeout=120
+    )
     assert "[2.0, 2.0, 2.0]" in done.stdout, done.stderr
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -106,10 +112,17 @@ print(refused, x.tolist())
 
 @pytest.mark.parametrize(
     "start, autoload",
-    [("import torch", "1"), ("import hccl.torch, torch", "1"), ("import hccl.torch, torch", "0"), ("import torch, hccl.torch", "0")],
+    [
+        ("import torch", "1"),
+        ("import hccl.torch, torch", "1"),
+        ("import hccl.torch, torch", "0"),
+        ("import torch, hccl.torch", "0"),
+    ],
 )
 def test_the_backend_for_cpu_tensors_has_its_name(start, autoload):
     program = start + "; import torch.distributed as dist; assert 'HCCL_CPU' in dist.Backend._plugins; print('good')"
     environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": autoload}
-    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=240)
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=240
+    )
     assert "good" in result.stdout, result.stderr

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-
 from hccl.manage import api as manage
 from hccl.split import api as split
 
@@ -42,7 +41,8 @@ def test_groups_of_a_rank_table(tmp_path):
             {
                 "server_id": "127.0.0.1",
                 "device": [
-                    {"device_id": str(rank), "device_ip": f"192.0.2.{rank + 1}", "rank_id": str(rank)} for rank in range(3)
+                    {"device_id": str(rank), "device_ip": f"192.0.2.{rank + 1}", "rank_id": str(rank)}
+                    for rank in range(3)
                 ],
             }
         ],
@@ -54,7 +54,11 @@ def test_groups_of_a_rank_table(tmp_path):
         environment = dict(os.environ, RANK_TABLE_FILE=str(file), RANK_ID=str(rank), ASCEND_DEVICE_ID=str(rank))
         ranks.append(
             subprocess.Popen(
-                [sys.executable, "-c", RANK], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+                [sys.executable, "-c", RANK],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
             )
         )
     for process in ranks:
@@ -94,4 +98,3 @@ def test_segments():
         split.segments([1] * 5, "g")
     split.set_split_strategy_by_size([60, 40], "g")
     assert split.segments(sizes, "g") == [range(0, 3), range(3, 4)]
-

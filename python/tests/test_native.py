@@ -19,7 +19,11 @@ PyMODINIT_FUNC PyInit_probe() {
 
 START = "import sys; from hccl import native; native.FOLDER = sys.argv[1]\n"
 LOAD = START + "print(native.load('probe').size)"
-PREBUILD = START + "import runpy; sys.argv = ['hccl.native', '--out', sys.argv[1] + '/lib', 'probe']\nrunpy.run_module('hccl.native', run_name='__main__')"
+PREBUILD = (
+    START
+    + "import runpy; sys.argv = ['hccl.native', '--out', sys.argv[1] + '/lib', 'probe']\n"
+    + "runpy.run_module('hccl.native', run_name='__main__')"
+)
 
 
 @pytest.fixture
@@ -29,7 +33,12 @@ def folder(tmp_path):
 
 
 def start(folder, program, **changes):
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **changes}
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+        **changes,
+    }
     command = [sys.executable, "-c", program, str(folder)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -10,7 +10,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RANKS_PROGRAM = os.path.join(HERE, "npu_ranks.py")
 LIMIT_S = 600
 
-CALLS = ["collectives", "objects", "coalescing", "messages", "groups", "handles", "functional_collectives", "both", "again"]
+CALLS = [
+    "collectives",
+    "objects",
+    "coalescing",
+    "messages",
+    "groups",
+    "handles",
+    "functional_collectives",
+    "both",
+    "again",
+]
 DEVICE = ["events", "memory", "destroy_in_flight", "abort"]
 FAULTS = ["timeout", "receive_timeout", "watchdog"]
 

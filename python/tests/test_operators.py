@@ -154,14 +154,28 @@ case("pad", lambda a: (F.pad(a, (1, 2)), F.pad(a[None], (1, 1), "reflect"), F.pa
 case("pad circular", lambda a: F.pad(a[None], (1, 2), mode="circular"), A)
 case("contiguous", lambda b: b.contiguous(), B)
 case("clone", lambda b: (b.clone(), b.clone(memory_format=torch.contiguous_format)), B)
-case("channels last", lambda x: (x.to(memory_format=torch.channels_last) * 2, x.contiguous(memory_format=torch.channels_last)), IMAGE)
+case(
+    "channels last",
+    lambda x: (x.to(memory_format=torch.channels_last) * 2, x.contiguous(memory_format=torch.channels_last)),
+    IMAGE,
+)
 case("movedim", lambda x: (x.movedim(1, 3), x.swapaxes(0, 2), x.squeeze(), x.unsqueeze(0), x.view_as(x)), IMAGE)
 case("meshgrid", lambda r, i: torch.meshgrid(r, i.float(), indexing="ij"), ROW, ROWS)
 case("cartesian", lambda i: (torch.cartesian_prod(i, i), torch.combinations(i)), ROWS)
 case("casts", lambda a: (a.double(), a.half(), a.bfloat16(), a.int(), a.long(), a.bool(), a.to(torch.uint8).short()), P)
 case("casts of strided", lambda b: (b.double(), b[::2].half(), b.to(torch.int32)), B)
 case("view as type", lambda a: a.view(torch.int32), A)
-case("new and like", lambda a: (a.new_zeros(2), a.new_full((2,), 3.0), torch.ones_like(a.t()), torch.full_like(a, 2), torch.zeros_like(a, dtype=torch.int8)), A)
+case(
+    "new and like",
+    lambda a: (
+        a.new_zeros(2),
+        a.new_full((2,), 3.0),
+        torch.ones_like(a.t()),
+        torch.full_like(a, 2),
+        torch.zeros_like(a, dtype=torch.int8),
+    ),
+    A,
+)
 
 case("mm", lambda a, b: a @ b.t(), A, B)
 case("mv", lambda a, r: a @ r, A, ROW)
@@ -185,9 +199,15 @@ case("eigenvalues", lambda s: torch.linalg.eigvalsh(s + s.t()), SQUARE)
 case("lstsq", lambda s, r: torch.linalg.lstsq(s, s[:, :1]).solution, SQUARE, ROW)
 case("norms", lambda a: (a.norm(), a.norm(p=1, dim=1), torch.linalg.vector_norm(a, 3), torch.linalg.matrix_norm(a)), A)
 case("fft", lambda r: (torch.fft.rfft(r).abs(), torch.fft.irfft(torch.fft.rfft(r)), torch.fft.fftshift(r)), ROW)
-case("stft", lambda r: torch.stft(r.repeat(8), 8, window=torch.ones(8, device=r.device), return_complex=True).abs(), ROW)
+case(
+    "stft", lambda r: torch.stft(r.repeat(8), 8, window=torch.ones(8, device=r.device), return_complex=True).abs(), ROW
+)
 case("complex", lambda c: (c * c.conj(), c.abs(), c.angle(), c.real, c.imag, c @ c.t().conj()), COMPLEX)
-case("complex views", lambda c: (torch.view_as_real(c), c.conj().imag.clone(), c.mH.resolve_conj(), c.t().conj() + 1), COMPLEX)
+case(
+    "complex views",
+    lambda c: (torch.view_as_real(c), c.conj().imag.clone(), c.mH.resolve_conj(), c.t().conj() + 1),
+    COMPLEX,
+)
 
 case("linear", lambda a, b, r: F.linear(a, b, r[:4]), A, B, ROW)
 case("bilinear", lambda a, b: F.bilinear(a, b, a.new_ones(2, 6, 6)), A, B)
@@ -198,9 +218,19 @@ case("conv3d", lambda x, w: F.conv3d(x, w), VOLUME, spread(3, 2, 2, 2, 2))
 case("conv_transpose2d", lambda x, w: F.conv_transpose2d(x, w, stride=2), IMAGE, spread(3, 2, 3, 3))
 case("max_pool", lambda x: (F.max_pool2d(x, 2), F.max_pool2d(x, 3, 1, 1, return_indices=True)), IMAGE)
 case("avg_pool", lambda x: (F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, 3)), IMAGE)
-case("pools 1d and 3d", lambda a, v: (F.max_pool1d(a[None], 2), F.avg_pool1d(a[None], 3), F.max_pool3d(v, 2)), A, VOLUME)
+case(
+    "pools 1d and 3d", lambda a, v: (F.max_pool1d(a[None], 2), F.avg_pool1d(a[None], 3), F.max_pool3d(v, 2)), A, VOLUME
+)
 case("adaptive_max_pool", lambda x: F.adaptive_max_pool2d(x, 3), IMAGE)
-case("interpolate", lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, 5, mode="bilinear"), F.interpolate(x, 4, mode="area")), IMAGE)
+case(
+    "interpolate",
+    lambda x: (
+        F.interpolate(x, scale_factor=2),
+        F.interpolate(x, 5, mode="bilinear"),
+        F.interpolate(x, 4, mode="area"),
+    ),
+    IMAGE,
+)
 case("bicubic", lambda x: F.interpolate(x, 12, mode="bicubic", align_corners=True), IMAGE)
 case("grid_sample", lambda x, g: F.grid_sample(x, g, align_corners=False), IMAGE, spread(2, 4, 4, 2, low=-1, high=1))
 case("pixel_shuffle", lambda x: F.pixel_shuffle(x[:, :1].repeat(1, 4, 1, 1), 2), IMAGE)
@@ -216,30 +246,69 @@ case("embedding", lambda a, i: F.embedding(i % 4, a, padding_idx=1), A, INTS)
 case("embedding_bag", lambda a, i: F.embedding_bag(i % 4, a, mode="mean"), A, INTS)
 case("one_hot", lambda i: F.one_hot(i), INTS)
 case("softmax", lambda a: (a.softmax(1), a.log_softmax(0), F.softmin(a, 1)), A)
-for _name in "celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu6 selu silu softplus softshrink softsign tanhshrink".split():
+ACTIVATIONS = """
+celu elu gelu glu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu6 selu silu softplus
+softshrink softsign tanhshrink
+"""
+for _name in ACTIVATIONS.split():
     case(_name, getattr(F, _name), A)
 case("gelu tanh", lambda a: F.gelu(a, approximate="tanh"), A)
 case("prelu", lambda a, r: F.prelu(a, r[:1]), A, ROW)
 case("threshold", lambda a: F.threshold(a, 0.1, 20), A)
-case("cross_entropy", lambda a, t: (F.cross_entropy(a, t), F.cross_entropy(a, t, reduction="none", label_smoothing=0.1)), A, LABELS)
+case(
+    "cross_entropy",
+    lambda a, t: (F.cross_entropy(a, t), F.cross_entropy(a, t, reduction="none", label_smoothing=0.1)),
+    A,
+    LABELS,
+)
 case("nll_loss", lambda a, t, p: F.nll_loss(a.log_softmax(1), t, weight=p[0]), A, LABELS, P, constant=True)
 case("nll_loss2d", lambda x: F.cross_entropy(x, x.argmax(1).flip(0)), IMAGE)
 case("mse and l1", lambda a, b: (F.mse_loss(a, b), F.l1_loss(a, b), F.smooth_l1_loss(a, b), F.huber_loss(a, b)), A, B)
-case("bce", lambda a, m: (F.binary_cross_entropy(a.sigmoid(), m.float()), F.binary_cross_entropy_with_logits(a, m.float())), A, MASK)
+case(
+    "bce",
+    lambda a, m: (F.binary_cross_entropy(a.sigmoid(), m.float()), F.binary_cross_entropy_with_logits(a, m.float())),
+    A,
+    MASK,
+)
 case("kl_div", lambda a, b: F.kl_div(a.log_softmax(1), b.softmax(1), reduction="batchmean"), A, B)
-case("margin losses", lambda a, t: (F.multi_margin_loss(a, t), F.hinge_embedding_loss(a, a.sign()), F.soft_margin_loss(a, a.sign().detach())), A, LABELS)
+case(
+    "margin losses",
+    lambda a, t: (
+        F.multi_margin_loss(a, t),
+        F.hinge_embedding_loss(a, a.sign()),
+        F.soft_margin_loss(a, a.sign().detach()),
+    ),
+    A,
+    LABELS,
+)
 case("triplet", lambda a, b: F.triplet_margin_loss(a, b, a.flip(0)), A, B)
-case("ctc_loss", lambda x: F.ctc_loss(x.permute(2, 0, 1).log_softmax(2), torch.tensor([[1, 2], [2, 1]], device=x.device), (6, 6), (2, 2)), BATCHED)
+case(
+    "ctc_loss",
+    lambda x: F.ctc_loss(
+        x.permute(2, 0, 1).log_softmax(2), torch.tensor([[1, 2], [2, 1]], device=x.device), (6, 6), (2, 2)
+    ),
+    BATCHED,
+)
 case("attention", lambda x: F.scaled_dot_product_attention(x, x.flip(1), x * 0.5), BATCHED)
 case("attention causal", lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True), BATCHED)
-case("attention mask", lambda x: F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(4, 4, dtype=torch.bool, device=x.device).tril()), BATCHED)
+case(
+    "attention mask",
+    lambda x: F.scaled_dot_product_attention(
+        x, x, x, attn_mask=torch.ones(4, 4, dtype=torch.bool, device=x.device).tril()
+    ),
+    BATCHED,
+)
 case("half", lambda h: (h + h, h * 2, h.sum(), h @ h.t(), h.softmax(1)), HALF)
 case("bfloat16", lambda h: (h + h, h * 2, h.mean(1), h @ h.t(), F.gelu(h)), BRAIN)
 case("double", lambda a: (a + a, a.exp(), a @ a.t()), A.double())
 case("integers", lambda i: (i * i, i // 3, i % 4, i.sum(), i.cumsum(1), i.max(1), -i), INTS)
 case("small integers", lambda i: (i + i, i.sum(), i > 3), INTS.to(torch.int8))
 case("bools", lambda m: (m & ~m, m | m.flip(0), m.sum(), m.any(1), m.all(), m ^ m), MASK)
-case("zero size", lambda e: (e + 1, e.sum(0), e @ e.t(), torch.cat((e, e)), e.softmax(1), e.t().contiguous(), e.clone()), EMPTY)
+case(
+    "zero size",
+    lambda e: (e + 1, e.sum(0), e @ e.t(), torch.cat((e, e)), e.softmax(1), e.t().contiguous(), e.clone()),
+    EMPTY,
+)
 case("zero size reduction", lambda e: (e.sum(), e.prod(1), e.mean()), EMPTY)
 case("no dimensions", lambda a: (a.sum() * 2, a[0, 0] + a[1, 1], a[0, 0].reshape(1), a.max().exp()), A)
 case("large", lambda r: (r.expand(20000, 6).contiguous().sum(0), r.repeat(5000).sort()[0], r.repeat(40000) + 1), ROW)
@@ -300,9 +369,7 @@ def compare_gradients(given, expected, given_npu, found):
         return
     weights = [spread(*o.shape).to(o.dtype) if o.dim() else torch.ones((), dtype=o.dtype) for o in outputs]
     gradients = torch.autograd.grad(outputs, inputs, weights, allow_unused=True)
-    gradients_npu = torch.autograd.grad(
-        outputs_npu, inputs_npu, [w.to(NPU) for w in weights], allow_unused=True
-    )
+    gradients_npu = torch.autograd.grad(outputs_npu, inputs_npu, [w.to(NPU) for w in weights], allow_unused=True)
     for index, (one, other) in enumerate(zip(gradients, gradients_npu)):
         assert (one is None) == (other is None)
         if one is not None:

@@ -248,7 +248,9 @@ def test_factories(make):
     same(found, expected)
 
 
-@pytest.mark.parametrize("dtype", "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64".split())
+@pytest.mark.parametrize(
+    "dtype", "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64".split()
+)
 def test_copies_of_every_type(dtype):
     values = (numbers(4, 6) + 3).to(getattr(torch, dtype))
     moved = values.to(NPU)
@@ -338,7 +340,9 @@ LARGE = {
     "list": lambda x: torch._foreach_mul([x, x[:5]], 2.0),
     "another type": lambda x: x > 5,
     "convolution": lambda x: F.conv2d(x.reshape(1, 3, 250, 400), torch.ones(3, 3, 3, 3, device=x.device)),
-    "transposed convolution": lambda x: F.conv_transpose2d(x.reshape(1, 3, 250, 400), torch.ones(3, 2, 3, 3, device=x.device)),
+    "transposed convolution": lambda x: F.conv_transpose2d(
+        x.reshape(1, 3, 250, 400), torch.ones(3, 2, 3, 3, device=x.device)
+    ),
     "product": lambda x: x.reshape(500, 600) @ x.reshape(500, 600).t(),
     "complex": lambda x: torch.fft.rfft(x.reshape(500, 600)),
     "dropout of none": lambda x: F.dropout(x, 0.0),

@@ -37,9 +37,7 @@ def compare(model, inputs, targets, optimizer, rtol=2e-4, atol=2e-5, **more):
 
 
 def mlp():
-    return nn.Sequential(
-        nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 4)
-    )
+    return nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 4))
 
 
 def batch(*shape, classes=4):

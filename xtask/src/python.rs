@@ -17,7 +17,7 @@ use crate::{process, workspace};
 const PACKAGES: &[&[&str]] = &[
     &["torch==2.9.1"],
     &["--no-deps", "torch_npu==2.9.1"],
-    &["numpy", "pyyaml", "pytest", "pytest-xdist", "expecttest", "wheel"],
+    &["numpy", "pyyaml", "pytest", "pytest-xdist", "expecttest", "wheel", "ruff"],
 ];
 
 /// The newest torch of the package index, for which the backend for CPU tensors is compiled too.

@@ -13,7 +13,9 @@ from hccl.native import build
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m hccl.native", description="Compiles extension modules for the torch of this Python.")
+    parser = argparse.ArgumentParser(
+        prog="python -m hccl.native", description="Compiles extension modules for the torch of this Python."
+    )
     parser.add_argument("--out", metavar="DIR", required=True, help="folder for the modules; made when missing")
     parser.add_argument("names", metavar="NAME", nargs="*", help="modules; all when none is named")
     arguments = parser.parse_args()

@@ -114,7 +114,10 @@ def _compile(name, sources, folder, path):
     compiler = _compiler()
     if compiler is None or not shutil.which(compiler[0]):
         what = "no C++ compiler was found" if compiler is None else f"CXX names {compiler[0]}, which was not found"
-        raise Failure(f"{what}; it is needed to compile this part for torch {native.torch_version()} (Debian: apt-get install g++)")
+        raise Failure(
+            f"{what}; it is needed to compile this part for torch {native.torch_version()}"
+            " (Debian: apt-get install g++)"
+        )
     include = sysconfig.get_paths()["include"]
     if not os.path.exists(os.path.join(include, "Python.h")):
         package = "python{0}.{1}-dev".format(*sys.version_info)
@@ -180,7 +183,9 @@ def _run_all(commands):
             while waiting and len(running) < len(os.sched_getaffinity(0)):
                 output = tempfile.TemporaryFile("w+")
                 command = waiting.pop(0)
-                running.append((subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL), output, command))
+                running.append(
+                    (subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL), output, command)
+                )
             process, output, command = running[0]
             if process.wait() != 0:
                 output.seek(0)

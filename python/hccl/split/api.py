@@ -1,8 +1,8 @@
 """HCCL's Python interface for the segments that gradients are all-reduced in.
 
-A segment is a run of gradients, in the order in which they come to be, that goes in one all-reduce. Segments are given by
-the number of the last gradient of each, or by their shares of all bytes; shares win where both are given. Without either
-there are two. `hccl.split.fusion` runs them.
+A segment is a run of gradients, in the order in which they come to be, that goes in one all-reduce. Segments are given
+by the number of the last gradient of each, or by their shares of all bytes; shares win where both are given. Without
+either there are two. `hccl.split.fusion` runs them.
 """
 
 import logging
@@ -53,7 +53,9 @@ def segments(sizes: Sequence[int], group: str = WORLD_GROUP) -> list[range]:
     if shares is None and indices is not None:
         if indices[-1] != len(sizes) - 1:
             last, found = len(sizes) - 1, indices[-1]
-            raise ValueError(f"idxList of {group} ends with {found}; of {len(sizes)} gradients, it must end with {last}")
+            raise ValueError(
+                f"idxList of {group} ends with {found}; of {len(sizes)} gradients, it must end with {last}"
+            )
         ends = [index + 1 for index in indices]
     else:
         ends = _ends_of(sizes, shares or DEFAULT_SHARES)

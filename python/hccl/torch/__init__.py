@@ -21,7 +21,7 @@ def _autoload():
 import torch as _torch  # noqa: E402,F401  (before anything of ours is half imported)
 
 from hccl.torch import registration  # noqa: E402
-from hccl.torch.memory import empty, is_shareable, shareable, share_everything, to_shareable, zeros  # noqa: E402
+from hccl.torch.memory import empty, is_shareable, share_everything, shareable, to_shareable, zeros  # noqa: E402
 
 __all__ = ["empty", "is_shareable", "share_everything", "shareable", "to_shareable", "zeros"]
 

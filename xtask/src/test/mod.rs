@@ -137,6 +137,7 @@ fn steps() -> Result<Vec<Step>> {
     steps.push(Step::new("native", &["install", "venv"], |_| {
         install::run(&workspace::prefix(), install::Profile::Release)
     }));
+    steps.push(Step::new("ruff", &["venv"], |shared| pytorch::style(shared.python()?)));
     steps.push(Step::new("pytest", PYTHON_NEEDS, |shared| pytorch::suite(shared.python()?)));
     for script in pytorch::scripts()? {
         let name = format!("python:{}", script.name);

@@ -46,6 +46,17 @@ pub(super) fn scripts() -> Result<Vec<Script>> {
     Ok(scripts)
 }
 
+/// Layout and lints of all that is Python, as `ruff.toml` says.
+pub(super) fn style(python: &Path) -> Result<()> {
+    for arguments in [&["format", "--check"][..], &["check"]] {
+        let mut command = Command::new(python);
+        command.args(["-m", "ruff"]).args(arguments).args(["--no-cache", "--quiet"]);
+        command.current_dir(workspace::root()).args(["python", "examples"]);
+        process::run(process::talk(&mut command)?, SCRIPT_LIMIT)?;
+    }
+    Ok(())
+}
+
 /// pytest over the tests beside the package, against the installed tree.
 pub(super) fn suite(python: &Path) -> Result<()> {
     if !folder().is_dir() {
