@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 import traceback
 
@@ -182,6 +183,109 @@ def handles(rank, ranks):
         time.sleep(0.01)
 
 
+def callbacks(rank, ranks):
+    """What hangs on a future may wait for other calls, other futures, and other threads."""
+
+    def late(index):
+        # The others are at different places.
+        if rank == index % ranks:
+            time.sleep(0.02)
+
+    def future_of(count):
+        return dist.all_reduce(torch.ones(count), async_op=True).get_future()
+
+    for index in range(20):
+        late(index)
+        inner = future_of(4).then(lambda future: future_of(2).wait()[0])
+        same(inner.wait(), torch.full((2,), float(ranks)))
+        late(index)
+        work = dist.all_reduce(torch.ones(4), async_op=True)
+        nested = work.get_future().then(lambda future: future_of(3).then(lambda last: future_of(1).wait()[0]).wait())
+        work.wait()
+        same(nested.wait(), torch.full((1,), float(ranks)))
+    # One that waits for this thread, which goes on with calls meanwhile.
+    told = threading.Event()
+    waits = future_of(70_000).then(lambda future: told.wait(SECONDS_MAX))
+    future_of(5).wait()
+    work = dist.all_reduce(torch.ones(6), async_op=True, group=dist.new_group(list(range(ranks))))
+    while not work.is_completed():
+        time.sleep(0.001)
+    told.set()
+    assert waits.wait()
+    # Whoever waited for a handle finds that what hung on it has run.
+    seen = []
+    for index in range(50):
+        work = dist.all_reduce(torch.ones(50_000), async_op=True)
+        work.get_future().then(lambda future, index=index: seen.append((time.sleep(0.001), index)[1]))
+        work.wait()
+        assert seen[-1] == index
+    # A callback that waits for its own handle, and one that raises.
+    work = dist.all_reduce(torch.ones(9), async_op=True)
+    assert work.get_future().then(lambda future: work.wait()).wait()
+    raising = future_of(3).then(lambda future: 1 // 0)
+    refused(RuntimeError, "ZeroDivisionError", raising.wait)
+    dist.barrier()
+
+
+def power(rank, ranks):
+    """A hook of DDP whose callbacks start calls and wait for them."""
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
+
+    torch.manual_seed(2)
+    net = torch.nn.parallel.DistributedDataParallel(
+        torch.nn.Sequential(torch.nn.Linear(60, 80), torch.nn.Linear(80, 60)), bucket_cap_mb=0.02
+    )
+    state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2)
+    net.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+    for index in range(6):
+        if rank == index % ranks:
+            time.sleep(0.02)
+        net(value(rank, 120).view(2, 60)).square().mean().backward()
+    for parameter in net.parameters():
+        gathered = torch.zeros(ranks, parameter.numel())
+        dist.all_gather_into_tensor(gathered, parameter.grad.reshape(-1))
+        same(gathered, gathered[:1].expand(ranks, -1))
+
+
+def overlap(rank, ranks):
+    """Input and output that have bytes in common, at every place."""
+    everybody = range(ranks)
+    for count in (5, 1000, 40_000):
+        whole = torch.cat([value(other, count) for other in everybody])
+        for shift in (0, 1, 3, count // 2, rank * count, (ranks - 1) * count):
+            output = torch.full((ranks * count,), -1.0)
+            mine = output[shift : shift + count]
+            mine.copy_(value(rank, count))
+            dist.all_gather_into_tensor(output, mine)
+            same(output, whole)
+            output = torch.full((ranks * count,), -1.0)
+            mine = output[shift : shift + count]
+            mine.copy_(value(rank, count))
+            dist.all_gather(list(output.chunk(ranks)), mine)
+            same(output, whole)
+            source = value(rank, ranks * count)
+            mine = source[shift : shift + count]
+            dist.reduce_scatter_tensor(mine, source)
+            total = sum(value(other, ranks * count) for other in everybody)
+            same(mine, total[rank * count : (rank + 1) * count])
+            room = torch.zeros(ranks * count + shift)
+            source = room[shift:]
+            source.copy_(value(rank, ranks * count))
+            dist.all_to_all_single(room[: ranks * count], source)
+            parts = [value(other, ranks * count)[rank * count : (rank + 1) * count] for other in everybody]
+            same(room[: ranks * count], torch.cat(parts))
+            room = torch.full((ranks * count,), -1.0)
+            mine = room[shift : shift + count]
+            mine.copy_(value(rank, count))
+            dist.gather(mine, list(room.chunk(ranks)) if rank == 0 else None, 0)
+            if rank == 0:
+                same(room, whole)
+            source = value(0, ranks * count)
+            mine = source[shift : shift + count]
+            dist.scatter(mine, list(source.chunk(ranks)) if rank == 0 else None, 0)
+            same(mine, value(0, ranks * count)[rank * count : (rank + 1) * count])
+
+
 def groups(rank, ranks):
     for _ in range(20):
         group = dist.new_group(list(range(ranks)))
@@ -253,9 +357,20 @@ def arguments(rank, ranks):
     refused(ValueError, "share memory", lambda: dist.all_reduce(torch.ones(1).expand(4)))
     refused(ValueError, "BAND", lambda: dist.all_reduce(tensor, dist.ReduceOp.BAND))
     refused(ValueError, "PRODUCT", lambda: dist.all_reduce(torch.ones(2, dtype=torch.complex64), dist.ReduceOp.PRODUCT))
+    splits = [1] * (ranks - 1) + [5 - ranks]
+    for wrong in ([-1] * (ranks - 1) + [3 + ranks], [3] * ranks, [1] * (ranks + 1)):
+        refused(ValueError, "output_split_sizes", lambda: dist.all_to_all_single(tensor, torch.ones(4), wrong, splits))
+    # Messages of a batch.
+    to_itself = dist.P2POp(dist.isend, tensor, rank)
+    refused(ValueError, "", lambda: dist.batch_isend_irecv([to_itself]))
+    negative = dist.P2POp(dist.isend, tensor, (rank + 1) % ranks, tag=-1)
+    refused(ValueError, "the tag is -1", lambda: dist.batch_isend_irecv([negative]))
     # The group is none the worse for it.
     dist.all_reduce(tensor)
     same(tensor, torch.full((4,), float(ranks)))
+    output = torch.zeros(ranks)
+    dist.all_gather_into_tensor(output, torch.full((1,), float(rank)))
+    same(output, torch.arange(ranks, dtype=torch.float32))
 
 
 def _options(kind, **fields):
@@ -273,6 +388,8 @@ def sparse(rank, ranks):
     dist.all_reduce(tensor)
     same(tensor.to_dense(), sum(made(other).to_dense() for other in range(ranks)))
     empty = torch.sparse_coo_tensor(torch.zeros(2, 0, dtype=torch.int64), torch.zeros(0), (6, 4))
+    wider = torch.sparse_coo_tensor([[0], [rank]], [1.0], (6, 4 + rank))
+    refused(ValueError, "[2, 2, 6, ", lambda: dist.all_reduce(wider))
     tensor = made(0) if rank == 0 else empty.clone()
     dist.all_reduce(tensor)
     same(tensor.to_dense(), made(0).to_dense())
@@ -513,6 +630,18 @@ def late_message(rank, ranks):
         refused(dist.DistBackendError, "rank 0 sends 3 float32", lambda: dist.recv(torch.ones(4), 0, tag=3))
 
 
+def monitored(rank, ranks):
+    """The barrier that names who is missing."""
+    barrier = dist.group.WORLD.monitored_barrier
+    for _ in range(3):
+        barrier(datetime.timedelta(seconds=60))
+    if rank == 0:
+        refused(RuntimeError, "Rank 1 failed to pass", lambda: barrier(datetime.timedelta(seconds=1), True))
+    elif rank == 2:
+        refused(RuntimeError, "rank 0", lambda: barrier(datetime.timedelta(seconds=1), True))
+    dist.barrier()
+
+
 def abort(rank, ranks):
     group = dist.new_group(list(range(ranks)))
     if rank == 0:
@@ -601,6 +730,9 @@ SCENARIOS = {
     collectives: (2, 3, 4),
     messages: (2, 3, 4),
     handles: (2, 3),
+    callbacks: (2, 3),
+    power: (2,),
+    overlap: (2, 4),
     groups: (2, 3),
     split: (2, 3),
     arguments: (2,),
@@ -618,6 +750,7 @@ SCENARIOS = {
     too_much: (2,),
     detail: (2,),
     late_message: (2,),
+    monitored: (3,),
     abort: (2,),
     destroyed: (2,),
     exit_in_flight: (2,),

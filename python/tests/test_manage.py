@@ -31,6 +31,16 @@ else:
 print("done")
 """
 
+TWICE = """
+from hccl.manage import api
+for _ in range(2):
+    try:
+        api.get_rank_size()
+    except Exception as error:
+        last = error
+raise last
+"""
+
 
 def test_groups_of_a_rank_table(tmp_path):
     table = {
@@ -74,7 +84,12 @@ def test_groups_of_a_rank_table(tmp_path):
         lambda: manage.create_group("g", 2, [0]),
         lambda: manage.create_group("g", 2, [0, 0]),
         lambda: manage.create_group("g", 32769, range(32769)),
+        lambda: manage.create_group("g", 1, [2**32]),
+        lambda: manage.create_group("g", 2, [0, 1.5]),
+        lambda: manage.create_group("g", "2", [0, 1]),
+        lambda: manage.create_group("g", 1, 0),
         lambda: manage.get_rank_size(""),
+        lambda: manage.get_rank_size("\ud800"),
         lambda: manage.get_group_rank_from_world_rank(-1, "g"),
         lambda: split.set_split_strategy_by_idx([]),
         lambda: split.set_split_strategy_by_idx(range(9)),
@@ -86,6 +101,24 @@ def test_groups_of_a_rank_table(tmp_path):
 def test_what_cannot_be_is_refused(call):
     with pytest.raises(ValueError, match="allowed|must"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"RANK_ID": "99999999999"}, "ValueError: RANK_ID is '99999999999'; allowed are"),
+        ({"ASCEND_DEVICE_ID": "4294967296"}, "ValueError: ASCEND_DEVICE_ID is '4294967296'; allowed are"),
+        ({}, "the rank table has no key version"),
+    ],
+)
+def test_what_is_wrong_with_the_world_is_told(tmp_path, settings, words):
+    file = tmp_path / "table.json"
+    file.write_text("{}")
+    environment = dict(os.environ, RANK_TABLE_FILE=str(file), RANK_ID="0", ASCEND_DEVICE_ID="0") | settings
+    command = [sys.executable, "-c", TWICE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    # Not what an earlier call had to say.
+    assert words in done.stderr and "initialized already" not in done.stderr, done.stderr
 
 
 def test_segments():

@@ -606,7 +606,7 @@ pub(crate) fn join(root: &RootInfo, with: Join) -> Result<(Board, Vec<Peer>), Jo
                 Peer { member, region: region.clone(), process: None }
             } else {
                 let region = Region::adopt(memory, member.memory as usize)
-                    .map_err(system("mapping a rank's memory"))?;
+                    .map_err(system("mapping a rank's memory (`ulimit -v` limits what can be)"))?;
                 let foreign = member.process_tag != tag;
                 let process = foreign.then(|| process_handle(member.process_tag, process));
                 Peer { member, region, process }

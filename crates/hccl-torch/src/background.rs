@@ -1,6 +1,5 @@
 //! The thread that goes on with calls that nobody waits for: one a process.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -122,7 +121,6 @@ fn busy(background: &Background) -> Vec<Arc<Group>> {
 
 /// Tells of what is over, and whoever wants to drive that nobody does.
 fn let_go(group: &Group, over: &mut Vec<Arc<crate::ticket::Ticket>>) {
-    // A hook is the user's code in the end; its panic is not the end of all other calls.
-    let _ = catch_unwind(AssertUnwindSafe(|| group.tell(over)));
+    group.tell(over);
     group.bell.ring();
 }

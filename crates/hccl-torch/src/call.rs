@@ -57,7 +57,7 @@ pub(crate) unsafe fn read(call: &Call, ranks: u32, rank: u32) -> Result<Asked, F
         .ok_or_else(|| invalid(format!("data type {} is not known", call.data_type)))?;
     let size = data_type.size();
     // SAFETY: (1).
-    let input = unsafe { Side::new(call.inputs, call.inputs_len, size) }?;
+    let mut input = unsafe { Side::new(call.inputs, call.inputs_len, size) }?;
     // SAFETY: (1).
     let output = unsafe { Side::new(call.outputs, call.outputs_len, size) }?;
     let timeout = (call.timeout_ms > 0).then(|| Duration::from_millis(call.timeout_ms));
@@ -110,6 +110,10 @@ pub(crate) unsafe fn read(call: &Call, ranks: u32, rank: u32) -> Result<Asked, F
         Operator::Broadcast if !in_place && !is_root => writes.unwrap_or(0),
         _ => has,
     };
+    if !in_place && input.overlaps(&output) && !is_own_place(operator, rank, &input, &output) {
+        // What is written must not be what others, or this rank, have yet to read.
+        input.set_apart();
+    }
     Ok(Asked::Collective(Collective {
         operator,
         data_type,
@@ -121,6 +125,22 @@ pub(crate) unsafe fn read(call: &Call, ranks: u32, rank: u32) -> Result<Asked, F
         output: (!in_place).then_some(output),
         timeout,
     }))
+}
+
+/// Whether input and output lie where the engine's algorithms work in place: the one is this rank's block
+/// of the other.
+fn is_own_place(operator: Operator, rank: u32, input: &Side, output: &Side) -> bool {
+    let (block, whole) = match operator {
+        Operator::AllGather => (input, output),
+        Operator::ReduceScatter => (output, input),
+        Operator::AllReduce | Operator::Reduce | Operator::Broadcast => {
+            return input.in_place() == output.in_place() && input.bytes() == output.bytes();
+        }
+        _ => return false,
+    };
+    let offset = u64::from(rank).saturating_mul(block.bytes());
+    let place = whole.in_place().map(|whole| (whole as u64).saturating_add(offset));
+    place == block.in_place().map(|block| block as u64)
 }
 
 /// Runs that lie behind each other.

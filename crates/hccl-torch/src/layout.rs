@@ -57,6 +57,11 @@ impl Layout {
         Ok(made)
     }
 
+    /// Bytes that lie in order.
+    pub(crate) fn row(data: *mut u8, bytes: u64) -> Self {
+        Self { data, bytes, dimensions: SmallVec::new(), size: 1 }
+    }
+
     /// Joins dimensions that lie behind each other, and leaves out those of one element.
     fn simplify(&mut self) {
         self.dimensions.retain(|(length, _)| *length != 1);

@@ -67,6 +67,31 @@ impl Side {
         }
     }
 
+    /// Where a row in place begins, if it is one.
+    pub(crate) fn in_place(&self) -> Option<usize> {
+        match self {
+            Self::InPlace { address, bytes } if *bytes > 0 => Some(address.addr()),
+            _ => None,
+        }
+    }
+
+    /// Whether two rows in place have bytes in common.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let (Some(one), Some(two)) = (self.in_place(), other.in_place()) else { return false };
+        let before = |from: usize, bytes: u64, to: usize| from as u64 + bytes <= to as u64;
+        !before(one, self.bytes(), two) && !before(two, other.bytes(), one)
+    }
+
+    /// A row in place is copied from now on.
+    pub(crate) fn set_apart(&mut self) {
+        if let Self::InPlace { address, bytes } = *self
+            && bytes > 0
+        {
+            let layouts = vec![Layout::row(address, bytes)];
+            *self = Self::Copied { layouts, bytes, block: None };
+        }
+    }
+
     /// Memory for the call.
     pub(crate) fn memory(&mut self) -> Result<Memory, Failure> {
         match self {

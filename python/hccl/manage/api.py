@@ -16,6 +16,7 @@ WORLD_GROUP = "hccl_world_group"
 # With the zero at the end, as HCCL counts.
 NAME_BYTES_MAX = 128
 RANKS_MAX = 32768
+DEVICE_MAX = 63
 
 _lock = threading.Lock()
 _loaded = None
@@ -31,19 +32,23 @@ class HcclError(RuntimeError):
 
 def create_group(group: str, rank_num: int, rank_ids: Iterable[int]) -> None:
     """Makes a group of ranks of the world. Its members call it with the same arguments, and none else."""
-    _check_name(group)
+    name = _check_name(group)
+    if not _is_whole(rank_num, 1, RANKS_MAX):
+        raise ValueError(f"rank_num is {rank_num!r}; allowed are 1 to {RANKS_MAX}")
+    if not isinstance(rank_ids, Iterable):
+        raise ValueError(f"rank_ids is {rank_ids!r}; it must name {rank_num} different ranks of the world")
     ranks = list(rank_ids)
-    if not 0 < rank_num <= RANKS_MAX:
-        raise ValueError(f"rank_num is {rank_num}; allowed are 1 to {RANKS_MAX}")
-    if len(ranks) != rank_num or len(set(ranks)) != rank_num or any(rank < 0 for rank in ranks):
-        raise ValueError(f"rank_ids is {ranks}; it must name {rank_num} different ranks of the world")
-    _call("HcomCreateGroup", group.encode(), ctypes.c_uint32(rank_num), (ctypes.c_uint32 * rank_num)(*ranks))
+    known = all(_is_whole(rank, 0, RANKS_MAX - 1) for rank in ranks)
+    if not known or len(ranks) != rank_num or len(set(ranks)) != rank_num:
+        raise ValueError(
+            f"rank_ids is {ranks}; it must name {rank_num} different ranks of the world, each 0 to {RANKS_MAX - 1}"
+        )
+    _call("HcomCreateGroup", name, ctypes.c_uint32(rank_num), (ctypes.c_uint32 * rank_num)(*ranks))
 
 
 def destroy_group(group: str) -> None:
     """Ends a group that `create_group` made."""
-    _check_name(group)
-    _call("HcomDestroyGroup", group.encode())
+    _call("HcomDestroyGroup", _check_name(group))
 
 
 def get_rank_size(group: str = WORLD_GROUP) -> int:
@@ -77,19 +82,26 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
 
 
 def _check_name(group):
-    _name(group)
+    name = _name(group)
     if group == WORLD_GROUP:
         raise ValueError(f"group is {WORLD_GROUP}, which is the world; allowed are other names")
+    return name
 
 
 def _name(group):
-    if not isinstance(group, str) or not group or len(group.encode()) >= NAME_BYTES_MAX or "\0" in group:
-        raise ValueError(f"group is {group!r}; allowed are names of 1 to {NAME_BYTES_MAX - 1} bytes")
-    return group.encode()
+    # What UTF-8 cannot say comes out as something else.
+    name = group.encode(errors="backslashreplace") if isinstance(group, str) else b""
+    if not 0 < len(name) < NAME_BYTES_MAX or b"\0" in name or name.decode() != group:
+        raise ValueError(f"group is {group!r}; allowed are names of 1 to {NAME_BYTES_MAX - 1} bytes of UTF-8")
+    return name
+
+
+def _is_whole(number, least, most):
+    return isinstance(number, int) and not isinstance(number, bool) and least <= number <= most
 
 
 def _rank(rank):
-    if not isinstance(rank, int) or not 0 <= rank < RANKS_MAX:
+    if not _is_whole(rank, 0, RANKS_MAX - 1):
         raise ValueError(f"a rank is {rank!r}; allowed are 0 to {RANKS_MAX - 1}")
     return ctypes.c_uint32(rank)
 
@@ -107,9 +119,11 @@ def _call(function, *arguments):
 
 
 def _checked(hccl, acl, function, *arguments):
+    acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    # What calls before this one said is not what is wrong with this one.
+    acl.aclGetRecentErrMsg()
     code = getattr(hccl, function)(*arguments)
     if code != 0:
-        acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
         text = acl.aclGetRecentErrMsg() or b"the log says more"
         raise HcclError(function, code, text.decode(errors="replace").strip())
 
@@ -127,13 +141,18 @@ def _join_world(hccl, acl):
                 "world by HCCL's C interface first"
             )
         device = os.environ.get("ASCEND_DEVICE_ID", "0")
-        if not rank.isdecimal() or not device.isdecimal():
-            raise ValueError(f"RANK_ID is {rank!r} and ASCEND_DEVICE_ID {device!r}; allowed are whole numbers")
+        rank, device = _number_of("RANK_ID", rank, RANKS_MAX - 1), _number_of("ASCEND_DEVICE_ID", device, DEVICE_MAX)
         # An error says that the process has done so before.
         acl.aclInit(None)
-        if acl.aclrtSetDevice(ctypes.c_int32(int(device))) != 0:
+        if acl.aclrtSetDevice(ctypes.c_int32(device)) != 0:
             raise ValueError(f"there is no device {device} (ASCEND_DEVICE_ID)")
-        _checked(hccl, acl, "HcomInitByRankTable", table.encode(), ctypes.c_uint32(int(rank)))
+        _checked(hccl, acl, "HcomInitByRankTable", os.fsencode(table), ctypes.c_uint32(rank))
+
+
+def _number_of(variable, text, most):
+    if not text.isdecimal() or not text.isascii() or len(text) > 9 or int(text) > most:
+        raise ValueError(f"{variable} is {text!r}; allowed are whole numbers from 0 to {most}")
+    return int(text)
 
 
 def _libraries():

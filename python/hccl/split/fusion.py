@@ -20,8 +20,11 @@ def all_reduce_gradients(
 ) -> None:
     """Averages the gradients over the ranks of a process group.
 
-    Gradients come to be from the last parameter to the first.
+    Gradients come to be from the last parameter to the first. A rank outside the group does nothing.
     """
+    ranks = dist.get_world_size(group)
+    if ranks < 0:
+        return
     gradients = [one.grad for one in reversed(list(parameters)) if one.grad is not None]
     running = []
     for part in api.segments([grad.numel() * grad.element_size() for grad in gradients], strategy):
@@ -29,10 +32,10 @@ def all_reduce_gradients(
         for dtype in dict.fromkeys(gradients[i].dtype for i in part):
             fused = [gradients[i] for i in part if gradients[i].dtype == dtype]
             flat = torch.cat([grad.reshape(-1) for grad in fused])
+            # Shares of the mean: a sum of all may be more than the type holds.
+            flat.div_(ranks)
             running.append((fused, flat, dist.all_reduce(flat, group=group, async_op=True)))
-    ranks = dist.get_world_size(group)
     for fused, flat, work in running:
         work.wait()
-        flat.div_(ranks)
         for grad, part in zip(fused, flat.split([grad.numel() for grad in fused])):
             grad.copy_(part.view_as(grad))

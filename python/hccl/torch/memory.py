@@ -53,6 +53,8 @@ def zeros(*size: Any, **options: Any) -> torch.Tensor:
 
 def to_shareable(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor itself if it is in shareable memory, else a copy there."""
+    if tensor.layout != torch.strided:
+        raise ValueError(f"the tensor is {tensor.layout}; allowed are strided ones, such as the values of a sparse one")
     if is_shareable(tensor):
         return tensor
     with shareable(1):
@@ -65,6 +67,6 @@ def is_shareable(tensor: torch.Tensor) -> bool:
 
 
 def _bytes(count: int) -> int:
-    if not isinstance(count, int) or count < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(f"min_bytes is {count!r}; allowed are whole numbers from 1 on")
     return count

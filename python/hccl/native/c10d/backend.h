@@ -37,7 +37,8 @@ class CpuBackend : public c10d::Backend {
   const std::string getBackendName() const override { return options_->backend; }
   c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
-  bool supportsCoalescing() const override { return true; }
+  // PyTorch would begin a batch of messages with `startCoalescing` then, and not end it where one of them is refused.
+  bool supportsCoalescing() const override { return false; }
   // FSDP asks for its buffers here, where `set_allocate_memory_from_process_group_for_comm` is on.
   bool supportsTensorAlloc(c10::DeviceIndex) override { return true; }
   at::Tensor allocateTensor(long elements, at::TensorOptions options) override {

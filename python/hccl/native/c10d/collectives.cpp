@@ -84,8 +84,11 @@ WorkPtr CpuBackend::allreduce_sparse(
   for (int rank = 0; rank < size_; ++rank) {
     const auto theirs = headers[rank];
     if (!theirs.slice(0, 1).equal(header.slice(0, 1))) {
+      const auto listed = [](const at::Tensor& row) {
+        return at::IntArrayRef(row.const_data_ptr<int64_t>() + 1, static_cast<size_t>(row.numel()) - 1);
+      };
       REFUSE(what, "invalid tensor size: rank ", rank, " has sparse dimensions, dimensions and sizes ",
-             theirs.slice(0, 1), ", this one ", header.slice(0, 1));
+             listed(theirs), ", this one ", listed(header));
     }
     const auto count = theirs[0].item<int64_t>();
     auto shape = values.sizes().vec();
@@ -445,8 +448,8 @@ WorkPtr CpuBackend::alltoall_base(
     }
     return say(said);
   }
-  c10d::checkSplitSizes(input_splits, input, size_);
-  c10d::checkSplitSizes(output_splits, output, size_);
+  check_splits(what, "input_split_sizes", input_splits, input, size_);
+  check_splits(what, "output_split_sizes", output_splits, output, size_);
   said.op = ALL_TO_ALL_V;
   const auto lengths = [&](const std::vector<int64_t>& splits, const at::Tensor& tensor) {
     std::vector<uint64_t> made(size_);

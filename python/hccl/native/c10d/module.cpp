@@ -6,6 +6,7 @@
 #include <pybind11/chrono.h>
 
 #include "backend.h"
+#include "callbacks.h"
 #include "memory.h"
 
 namespace {
@@ -31,7 +32,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("init", &init);
   m.def(
       "quiesce",
-      [](uint64_t limit_ms) { hccl::table->quiesce(limit_ms); },
+      [](uint64_t limit_ms) {
+        hccl::table->quiesce(limit_ms);
+        hccl::settle_aside(std::chrono::milliseconds(limit_ms));
+      },
       py::call_guard<py::gil_scoped_release>());
   m.attr("NEVER") = hccl::NEVER;
   m.def("place_in_thread", &hccl::place_in_thread);

@@ -64,6 +64,35 @@ inline uint32_t root_of(const char* what, int64_t root, int size) {
   return static_cast<uint32_t>(root);
 }
 
+// Rows of a tensor that go to or come from each rank; none means the same for all.
+inline void check_splits(
+    const char* what,
+    const char* name,
+    const std::vector<int64_t>& splits,
+    const at::Tensor& tensor,
+    int size) {
+  const int64_t rows = tensor.dim() > 0 ? tensor.size(0) : 0;
+  if (splits.empty()) {
+    if (rows % size != 0) {
+      REFUSE(what, "invalid tensor size: Tensor's dim 0 does not divide equally across group size");
+    }
+    return;
+  }
+  if (splits.size() != static_cast<size_t>(size)) {
+    REFUSE(what, "Number of tensor splits not equal to group size: ", name, " has ", splits.size(), " of ", size);
+  }
+  int64_t left = rows;
+  for (const int64_t split : splits) {
+    if (split < 0 || split > left) {
+      REFUSE(what, name, " is ", splits, "; allowed are numbers from 0 on that are ", rows, " together");
+    }
+    left -= split;
+  }
+  if (left != 0) {
+    REFUSE(what, "Split sizes doesn't match total dim 0 size: ", name, " is ", splits, ", dimension 0 ", rows);
+  }
+}
+
 // Tensors of one side of a call.
 struct CpuBackend::Side {
   c10::SmallVector<View, 4> views;

@@ -1,9 +1,12 @@
 #include "work.h"
 
 #include <thread>
+#include <utility>
 
 #include <c10/util/Exception.h>
 #include <torch/csrc/utils/pybind.h>
+
+#include "callbacks.h"
 
 namespace hccl {
 
@@ -145,13 +148,13 @@ void CallWork::finished(void* owner, uint32_t status, int32_t source, const char
   try {
     work->complete(static_cast<Status>(status), source, text);
   } catch (const std::exception& error) {
-    TORCH_WARN("a callback of a collective raised: ", error.what());
+    TORCH_WARN("the end of a collective could not be told: ", error.what());
   }
 }
 
 void CallWork::complete(Status status, int32_t source, const char* text) {
   std::vector<at::Tensor> kept;
-  c10::intrusive_ptr<c10::ivalue::Future> future;
+  bool tells = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (completed_) {
@@ -163,18 +166,58 @@ void CallWork::complete(Status status, int32_t source, const char* text) {
       exception_ = as_exception(status, text == nullptr ? "" : text);
     }
     kept.swap(kept_);
-    future = future_;
+    tells = future_ != nullptr;
+    told_ = !tells;
   }
   if (recordFunctionEndCallback_) {
     recordFunctionEndCallback_();
     recordFunctionEndCallback_ = nullptr;
   }
   cv_.notify_all();
-  if (future) {
+  if (tells) {
+    run_aside([work = c10::intrusive_ptr<CallWork>::reclaim_copy(this)] { work->tell(); });
+  }
+}
+
+namespace {
+
+// The handle whose callbacks this thread runs.
+thread_local const CallWork* telling = nullptr;
+
+}  // namespace
+
+// Completes the future, which runs what hangs on it.
+void CallWork::tell() {
+  const auto before = std::exchange(telling, this);
+  try {
     if (exception_) {
-      future->setError(exception_);
+      future_->setError(exception_);
     } else {
-      future->markCompleted(c10::IValue(outputs_));
+      future_->markCompleted(c10::IValue(outputs_));
+    }
+  } catch (const std::exception& error) {
+    TORCH_WARN("a callback of a collective raised: ", error.what());
+  }
+  telling = before;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    told_ = true;
+  }
+  cv_.notify_all();
+}
+
+// Whoever waits for a handle may count on what hangs on its future, but for callbacks that wait themselves.
+void CallWork::wait_until_told(std::chrono::milliseconds limit) {
+  const auto begun = std::chrono::steady_clock::now();
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!told_ && telling != this) {
+    if (limit != kNoTimeout && std::chrono::steady_clock::now() - begun >= limit) {
+      return;
+    }
+    if (cv_.wait_for(lock, SLICE) == std::cv_status::timeout) {
+      lock.unlock();
+      check_signals();
+      lock.lock();
     }
   }
 }
@@ -244,12 +287,14 @@ bool CallWork::waitFor(std::chrono::milliseconds limit) {
 
 bool CallWork::wait(std::chrono::milliseconds timeout) {
   // A time-out below zero is PyTorch's word for none.
-  if (!waitFor(timeout.count() < 0 ? kNoTimeout : timeout)) {
+  const auto limit = timeout.count() < 0 ? kNoTimeout : timeout;
+  if (!waitFor(limit)) {
     raise(
         TIMED_OUT,
         c10::str("Operation timed out! ", c10d::opTypeToString(opType_), " is not over after ",
                  timeout.count(), " ms; it goes on."));
   }
+  wait_until_told(limit);
   if (auto error = exception()) {
     std::rethrow_exception(error);
   }

@@ -68,6 +68,8 @@ class CallWork : public c10d::Work {
   static void finished(void* owner, uint32_t status, int32_t source, const char* text);
   friend Hooks hooks();
   void complete(Status status, int32_t source, const char* text);
+  void tell();
+  void wait_until_told(std::chrono::milliseconds limit);
   void look();
 
   std::shared_ptr<GroupHandle> group_;
@@ -76,6 +78,8 @@ class CallWork : public c10d::Work {
   std::vector<at::Tensor> kept_;
   std::vector<at::Tensor> outputs_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
+  // Whether what hangs on the future has run, if there is anything.
+  bool told_ = true;
   uint64_t sequence_;
   int source_ = -1;
 };
