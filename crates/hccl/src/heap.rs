@@ -5,6 +5,7 @@
 //! pages. It stays until the process ends, so whatever a late peer does, it finds memory. A forked
 //! child has its parent's segment mapped, which is still the parent's: it makes one of its own.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
@@ -20,15 +21,61 @@ use crate::memory::{Piece, Workspace};
 const GRANULE: u64 = 4096;
 /// Least size of the segment that is worth having.
 const LEAST: u64 = 64 << 20;
-/// Freed pieces of this size give their pages back; smaller ones keep them for the next user.
+/// Freed pieces of this size give their pages back, but for the latest; smaller ones keep them.
 const RELEASE_FROM: u64 = 1 << 20;
+/// Of the host's memory, this part is kept in pages of freed pieces: who frees much in a step of a loop
+/// asks for as much in the next, and new pages take longer than what is done with them.
+const KEPT_SHARE: u64 = 128;
+/// At most so many bytes, however large the host is: there may be many processes.
+const KEPT_MAX: u64 = 1 << 30;
 
 pub(crate) struct Heap {
     segment: Segment,
-    /// Granules.
-    free: Mutex<RangeAllocator<u64>>,
+    free: Mutex<Free>,
     /// Of the process that made it.
     generation: u32,
+}
+
+/// What nobody has.
+struct Free {
+    /// Granules.
+    ranges: RangeAllocator<u64>,
+    /// Pieces that keep their pages, for who asks for as much; the oldest is first.
+    kept: VecDeque<Piece>,
+    kept_bytes: u64,
+    kept_max: u64,
+}
+
+impl Free {
+    /// A kept piece of so many bytes, the latest.
+    fn take(&mut self, len: u64) -> Option<Piece> {
+        let index = self.kept.iter().rposition(|piece| piece.len == len)?;
+        self.kept_bytes -= len;
+        self.kept.remove(index)
+    }
+
+    /// Keeps a piece; what has to make room for it.
+    fn keep(&mut self, piece: Piece) -> Vec<Piece> {
+        self.kept.push_back(piece);
+        self.kept_bytes += piece.len;
+        self.evict(self.kept_max)
+    }
+
+    /// Takes out the oldest pieces that are more than so many bytes.
+    fn evict(&mut self, most: u64) -> Vec<Piece> {
+        let mut out = Vec::new();
+        while self.kept_bytes > most {
+            let Some(piece) = self.kept.pop_front() else { break };
+            self.kept_bytes -= piece.len;
+            out.push(piece);
+        }
+        out
+    }
+
+    fn give_back(&mut self, piece: Piece) {
+        let start = piece.offset / GRANULE;
+        self.ranges.free_range(start..start + piece.len / GRANULE);
+    }
 }
 
 /// The heaps of this process and of those that it was forked from; the last is its own. None is
@@ -64,7 +111,12 @@ impl Heap {
             match Segment::create("hccl-heap", len as usize) {
                 Ok(segment) => {
                     segment.advise_huge();
-                    let free = Mutex::new(RangeAllocator::new(0..len / GRANULE));
+                    let free = Mutex::new(Free {
+                        ranges: RangeAllocator::new(0..len / GRANULE),
+                        kept: VecDeque::new(),
+                        kept_bytes: 0,
+                        kept_max: (total / KEPT_SHARE).min(KEPT_MAX),
+                    });
                     return Ok(Self { segment, free, generation: hccl_os::fork::generation() });
                 }
                 // Limits of address space or of file size.
@@ -87,6 +139,23 @@ impl Heap {
         self.segment.as_fd().try_clone_to_owned()
     }
 
+    /// Gives pages back, and what they were for.
+    fn release(&self, pieces: Vec<Piece>) {
+        for piece in pieces {
+            // Where the system refuses, the pages stay with the heap.
+            let _ = self.segment.release(piece.offset as usize, piece.len as usize);
+            self.free.lock().give_back(piece);
+        }
+    }
+
+    /// Gives all pages back that are kept; whether there were any.
+    fn release_kept(&self) -> bool {
+        let evicted = self.free.lock().evict(0);
+        let some = !evicted.is_empty();
+        self.release(evicted);
+        some
+    }
+
     /// Where memory of this process lies in it, if it does.
     pub(crate) fn locate(&self, address: *const u8, len: u64) -> Option<Piece> {
         let offset = (address.addr() as u64).checked_sub(self.segment.base().addr() as u64)?;
@@ -103,16 +172,24 @@ impl Heap {
 unsafe impl Workspace for Heap {
     fn allocate(&self, bytes: u64) -> Result<Piece, String> {
         let granules = bytes.max(1).div_ceil(GRANULE);
+        let len = granules.saturating_mul(GRANULE);
         // Asking the kernel takes longer than most messages.
-        if bytes >= RELEASE_FROM
-            && let Ok(available) = memory().map(|memory| memory.available)
-            && bytes > available
-        {
-            return Err(format!("the host has {available} bytes available"));
+        if len >= RELEASE_FROM {
+            if let Some(kept) = self.free.lock().take(len) {
+                return Ok(kept);
+            }
+            let available = || memory().map_or(u64::MAX, |memory| memory.available);
+            if len > available() && !(self.release_kept() && len <= available()) {
+                return Err(format!("the host has {} bytes available", available()));
+            }
         }
-        let range = self.free.lock().allocate_range(granules);
+        let allocate = || self.free.lock().ranges.allocate_range(granules);
+        let range = allocate().or_else(|error| {
+            // What is kept may lie where it would fit.
+            if self.release_kept() { allocate() } else { Err(error) }
+        });
         let range = range.map_err(|_| format!("{} bytes are too few for all", self.len()))?;
-        Ok(Piece { offset: range.start * GRANULE, len: granules * GRANULE })
+        Ok(Piece { offset: range.start * GRANULE, len })
     }
 
     fn free(&self, piece: Piece) {
@@ -120,18 +197,51 @@ unsafe impl Workspace for Heap {
         if !self.is_own() {
             return;
         }
-        if piece.len >= RELEASE_FROM {
-            // Where the system refuses, the pages stay with the heap.
-            let _ = self.segment.release(piece.offset as usize, piece.len as usize);
+        if piece.len < RELEASE_FROM {
+            self.free.lock().give_back(piece);
+            return;
         }
-        let start = piece.offset / GRANULE;
-        self.free.lock().free_range(start..start + piece.len / GRANULE);
+        let evicted = self.free.lock().keep(piece);
+        self.release(evicted);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_latest_large_pieces_keep_their_pages() {
+        let heap = Heap::new().unwrap();
+        let most = heap.free.lock().kept_max;
+        assert!(most >= 4 * RELEASE_FROM, "the host has little memory");
+        let sizes = [RELEASE_FROM, 2 * RELEASE_FROM, RELEASE_FROM + 1];
+        let pieces = sizes.map(|bytes| heap.allocate(bytes).unwrap());
+        pieces.iter().for_each(|piece| heap.free(*piece));
+        for (bytes, piece) in sizes.into_iter().zip(pieces) {
+            assert_eq!(heap.allocate(bytes).unwrap(), piece);
+        }
+        assert_eq!(heap.free.lock().kept_bytes, 0);
+        // One that is larger than all that may be kept makes the others go, and goes too.
+        pieces.iter().for_each(|piece| heap.free(*piece));
+        let large = heap.allocate(most + RELEASE_FROM).unwrap();
+        heap.free(large);
+        let free = heap.free.lock();
+        assert!(free.kept.is_empty() && free.kept_bytes == 0);
+    }
+
+    #[test]
+    fn what_is_kept_goes_where_it_is_in_the_way() {
+        let heap = Heap::new().unwrap();
+        let all = heap.len() / GRANULE;
+        // All of it, but for a piece in the middle.
+        let most = heap.free.lock().ranges.allocate_range(all).unwrap();
+        let piece = Piece { offset: all / 2 * GRANULE, len: RELEASE_FROM };
+        heap.free(piece);
+        assert_eq!(heap.allocate(5000).unwrap().offset, piece.offset);
+        assert_eq!(heap.free.lock().kept_bytes, 0);
+        drop(most);
+    }
 
     #[test]
     fn pieces_are_apart_and_come_back() {
