@@ -2,6 +2,8 @@
 
     python collectives.py                  operators and sizes on 2 ranks
     python collectives.py --ddp            a step of DistributedDataParallel, 25 million parameters, 4 ranks
+    python collectives.py --small          20,000 all-reduces of 4 bytes, each backend in processes of its own
+    python collectives.py --small --busy   the same beside a program that always wants a core
 
 Backends take turns in rounds. Of an iteration the slowest rank counts, of a round the median, of the rounds the median.
 The last column is what the project aims at. Each size is checked once.
@@ -9,15 +11,18 @@ The last column is what the project aims at. Each size is checked once.
 
 import argparse
 import os
+import signal
 import socket
 import statistics
 import sys
 import time
+import traceback
 
 import torch
 import torch.distributed as dist
 
 ROUNDS = 3
+SMALL_CALLS = 20_000
 KIB, MIB = 1 << 10, 1 << 20
 
 
@@ -169,6 +174,42 @@ def ddp(rank, ranks, groups):
         print(f"ratio of communication {ours / gloo:.3f}, aim 0.50; with share_everything() {shared / gloo:.3f}")
 
 
+def small(rank, ranks, name):
+    """Many all-reduces of 4 bytes in a row."""
+    tensor = torch.ones(1)
+    times = []
+    for _ in range(SMALL_CALLS):
+        begun = time.perf_counter()
+        dist.all_reduce(tensor, dist.ReduceOp.MAX)
+        times.append((time.perf_counter() - begun) * 1e6)
+    times.sort()
+    if rank == 0:
+        middle, most = times[len(times) // 2], times[len(times) * 99 // 100]
+        print(f"{name:<10} mean {statistics.mean(times):8.1f} us, median {middle:8.1f}, 99 of 100 below {most:8.1f}")
+
+
+def small_all(ranks, busy):
+    other = os.fork() if busy else 0
+    if busy and other == 0:
+        while os.getppid() != 1:
+            pass
+        os._exit(0)
+    try:
+        return any(run(ranks, lambda rank, name=name: small_rank(rank, ranks, name)) for name in ("gloo", "hccl_cpu"))
+    finally:
+        if busy:
+            os.kill(other, signal.SIGKILL)
+
+
+def small_rank(rank, ranks, name):
+    import hccl.torch  # noqa: F401
+
+    dist.init_process_group(name, rank=rank, world_size=ranks)
+    small(rank, ranks, name)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
 def rank_main(rank, ranks, arguments):
     import hccl.torch  # noqa: F401
 
@@ -187,21 +228,37 @@ def main():
     parser.add_argument("--ddp", action="store_true")
     parser.add_argument("--ranks", type=int, help="2; 4 for --ddp")
     parser.add_argument("--operator", action="append", help="only this one (may be repeated)")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--busy", action="store_true")
     arguments = parser.parse_args()
     ranks = arguments.ranks or (4 if arguments.ddp else 2)
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(arguments.ddp)
+    if arguments.small:
+        sys.exit(small_all(ranks, arguments.busy))
+    sys.exit(run(ranks, lambda rank: rank_main(rank, ranks, arguments)))
+
+
+def run(ranks, work):
+    """Runs it in as many forked processes; whether any of them failed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free.getsockname()[1]))
-    torch.set_num_threads(1)
-    torch.set_grad_enabled(arguments.ddp)
     children = []
+    sys.stdout.flush()
     for rank in range(ranks):
         child = os.fork()
         if child == 0:
-            rank_main(rank, ranks, arguments)
-            return
+            code = 1
+            try:
+                work(rank)
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            sys.stdout.flush()
+            os._exit(code)
         children.append(child)
-    sys.exit(any(os.waitpid(child, 0)[1] for child in children))
+    return any([os.waitpid(child, 0)[1] for child in children])
 
 
 if __name__ == "__main__":
