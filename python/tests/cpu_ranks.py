@@ -248,7 +248,13 @@ def power(rank, ranks):
 
 
 def overlap(rank, ranks):
-    """Input and output that have bytes in common, at every place."""
+    """Input and output that have bytes in common, at every place, in private memory and where others reach them."""
+    overlapping(rank, ranks)
+    with hccl.torch.shareable(1):
+        overlapping(rank, ranks)
+
+
+def overlapping(rank, ranks):
     everybody = range(ranks)
     for count in (5, 1000, 40_000):
         whole = torch.cat([value(other, count) for other in everybody])
@@ -489,6 +495,10 @@ def coalescing(rank, ranks):
     manager.wait()
     for i, output in enumerate(outputs):
         same(output, torch.cat([value(other, i + 1, salt=i) for other in range(ranks)]))
+    tensor = value(rank, 7)
+    with dist._coalescing_manager(device=torch.device("cpu")):
+        dist.all_reduce(tensor)
+    same(tensor, sum(value(other, 7) for other in range(ranks)))
     outputs = [torch.zeros(i + 1) for i in range(3)]
     with dist._coalescing_manager():
         for i, output in enumerate(outputs):

@@ -127,8 +127,8 @@ pub(crate) unsafe fn read(call: &Call, ranks: u32, rank: u32) -> Result<Asked, F
     }))
 }
 
-/// Whether input and output lie where the engine's algorithms work in place: the one is this rank's block
-/// of the other.
+/// Whether input and output lie where the engine's algorithms work in place: the one is this
+/// rank's block of the other.
 fn is_own_place(operator: Operator, rank: u32, input: &Side, output: &Side) -> bool {
     let (block, whole) = match operator {
         Operator::AllGather => (input, output),

@@ -23,8 +23,8 @@ const GRANULE: u64 = 4096;
 const LEAST: u64 = 64 << 20;
 /// Freed pieces of this size give their pages back, but for the latest; smaller ones keep them.
 const RELEASE_FROM: u64 = 1 << 20;
-/// Of the host's memory, this part is kept in pages of freed pieces: who frees much in a step of a loop
-/// asks for as much in the next, and new pages take longer than what is done with them.
+/// Of the host's memory, this part is kept in pages of freed pieces: who frees much in a step of a
+/// loop asks for as much in the next, and new pages take longer than what is done with them.
 const KEPT_SHARE: u64 = 128;
 /// At most so many bytes, however large the host is: there may be many processes.
 const KEPT_MAX: u64 = 1 << 30;

@@ -9,8 +9,6 @@
 #include <system_error>
 #include <thread>
 
-#include <c10/util/Exception.h>
-
 namespace hccl {
 
 namespace {
@@ -46,14 +44,6 @@ Aside& aside() {
   return *found;
 }
 
-void run(std::function<void()>& what) {
-  try {
-    what();
-  } catch (const std::exception& error) {
-    TORCH_WARN("a callback of a collective raised: ", error.what());
-  }
-}
-
 void work(Aside& aside) {
   std::unique_lock<std::mutex> lock(aside.mutex);
   while (true) {
@@ -68,7 +58,7 @@ void work(Aside& aside) {
     aside.waiting.pop_front();
     ++aside.busy;
     lock.unlock();
-    run(what);
+    what();
     // What it holds may be Python's, and is given up without the lock.
     what = nullptr;
     lock.lock();
@@ -98,7 +88,7 @@ void run_aside(std::function<void()> what) {
       what = std::move(all.waiting.back());
       all.waiting.pop_back();
       lock.unlock();
-      run(what);
+      what();
     }
   }
 }

@@ -8,7 +8,7 @@
 
 namespace hccl {
 
-// Runs it soon, on a thread of its own where all others are busy.
+// Runs it soon, on a thread of its own where all others are busy. It does not throw.
 void run_aside(std::function<void()> what);
 
 // Waits until all of it has run, for so long at most.
